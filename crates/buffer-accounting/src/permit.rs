@@ -1,0 +1,81 @@
+//! The permit: a share of the budget, returned on drop.
+
+use crate::ledger::{Ledger, Request};
+use crate::{Label, Space};
+
+/// A share of a ledger's budget. Not `Clone`, never grows; dropping it returns the bytes.
+#[must_use = "dropping a permit returns its bytes at once"]
+pub struct Permit<C: Label, S: Label> {
+    ledger: Ledger<C, S>,
+    request: Request<C, S>,
+}
+
+impl<C: Label, S: Label> Permit<C, S> {
+    pub(crate) fn granted(ledger: Ledger<C, S>, request: Request<C, S>) -> Self {
+        Self { ledger, request }
+    }
+
+    /// Bytes this permit stands for.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.request.bytes
+    }
+
+    /// What the bytes are.
+    #[must_use]
+    pub fn class(&self) -> C {
+        self.request.class
+    }
+
+    /// Who has them.
+    #[must_use]
+    pub fn stage(&self) -> S {
+        self.request.stage
+    }
+
+    /// Where they live.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        self.request.space
+    }
+
+    /// Moves the attribution to another stage. The bytes in use do not change.
+    pub fn attribute_to(&mut self, stage: S) {
+        let r = &mut self.request;
+        if r.stage != stage {
+            self.ledger.reattribute(r.space, r.class, r.stage, stage, r.bytes, 1);
+            r.stage = stage;
+        }
+    }
+
+    /// Gives back what is above `bytes`. A size at or above the permit's changes nothing: a permit never grows.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let r = &mut self.request;
+        if bytes < r.bytes {
+            self.ledger.give_back(r.space, r.class, r.stage, r.bytes - bytes, 0);
+            r.bytes = bytes;
+        }
+    }
+
+    /// Splits `bytes` off into a permit of the same labels, or returns `None` when there are not that many.
+    pub fn split(&mut self, bytes: u64) -> Option<Self> {
+        let rest = self.request.bytes.checked_sub(bytes)?;
+        self.request.bytes = rest;
+        let part = Request { bytes, ..self.request };
+        self.ledger.count_buffer(part.space, part.class, part.stage);
+        Some(Self { ledger: self.ledger.clone(), request: part })
+    }
+}
+
+impl<C: Label, S: Label> Drop for Permit<C, S> {
+    fn drop(&mut self) {
+        let r = &self.request;
+        self.ledger.give_back(r.space, r.class, r.stage, r.bytes, 1);
+    }
+}
+
+impl<C: Label, S: Label> std::fmt::Debug for Permit<C, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Permit").field(&self.request).finish()
+    }
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod labels;
+mod stage;
+
+pub use buffer_accounting::{AcquireError, Cancel, OversizedBuffer, Space};
+pub use error::{Classified, ErrorClass};
+pub use labels::{Class, StageName};
+pub use stage::{Outlet, Stage, StageContext};
+
+/// The prover's ledger.
+pub type Ledger = buffer_accounting::Ledger<Class, StageName>;
+/// A permit of the prover's ledger.
+pub type Permit = buffer_accounting::Permit<Class, StageName>;
+/// A buffer under a permit of the prover's ledger.
+pub type Lease<B> = buffer_accounting::Lease<B, Class, StageName>;
+/// A request to the prover's ledger.
+pub type Request = buffer_accounting::Request<Class, StageName>;
