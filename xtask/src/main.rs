@@ -1,1 +1,53 @@
-fn main() {}
+#![doc = include_str!("../README.md")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks to its terminal")]
+
+mod boundaries;
+mod ci;
+mod finding;
+mod levels;
+mod metadata;
+mod repository;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::repository::Repository;
+
+/// The tasks of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the steps of continuous integration in order.
+    Ci(ci::Arguments),
+    /// Looks for what must not be in the sources and documents.
+    Tidy,
+    /// Checks which crate depends on which.
+    Boundaries,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> anyhow::Result<()> {
+    let repository = Repository::find()?;
+    match command {
+        Command::Ci(arguments) => ci::run(&repository, arguments),
+        Command::Tidy => tidy::run(&repository),
+        Command::Boundaries => boundaries::run(&repository),
+    }
+}
