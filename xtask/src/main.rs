@@ -7,6 +7,7 @@ mod finding;
 mod levels;
 mod metadata;
 mod repository;
+mod slow;
 mod tidy;
 
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ enum Command {
     Tidy,
     /// Checks which crate depends on which.
     Boundaries,
+    /// Runs tests that take too long for every change.
+    Slow(slow::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -49,5 +52,6 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Ci(arguments) => ci::run(&repository, arguments),
         Command::Tidy => tidy::run(&repository),
         Command::Boundaries => boundaries::run(&repository),
+        Command::Slow(arguments) => slow::run(&repository, arguments),
     }
 }

@@ -31,10 +31,16 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
     refuses_a_flipped_bit(repository, &data, &proofs[1])
 }
 
+/// The program as it is without the user's parameters, compiled circuits, configuration and variables.
 fn proofmill(repository: &Repository, data: &Path) -> Command {
     let mut command = repository.cargo();
-    // The user's own parameters, compiled circuits and configuration take no part.
-    command.args(["run", "--quiet", "--release", "--"]).env("XDG_DATA_HOME", data).env("XDG_CACHE_HOME", data).env("XDG_CONFIG_HOME", data);
+    command.args(["run", "--quiet", "--release", "--"]);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROOFMILL_")) {
+        command.env_remove(name);
+    }
+    for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
+        command.env(name, data);
+    }
     command
 }
 
