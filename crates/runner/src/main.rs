@@ -1,1 +1,57 @@
-fn main() {}
+#![doc = include_str!("../README.md")]
+
+mod cli;
+mod commands;
+mod config;
+mod exit;
+mod output;
+mod paths;
+mod resources;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use pipeline_stage::Cancel;
+
+use cli::Cli;
+use config::{Config, Environment, OutputFormat, Value};
+use exit::{Exit, Failure};
+
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => run(cli).into(),
+        Err(message) => {
+            let wrong = message.use_stderr();
+            // Help that nobody reads to its end (`--help | head -1`) is no failure.
+            drop(message.print());
+            if wrong { Exit::Usage.into() } else { Exit::Success.into() }
+        }
+    }
+}
+
+fn run(cli: Cli) -> Exit {
+    let name = cli.command.name();
+    let flags = cli.settings.values();
+    let config = match Config::load(&flags, &Environment::of_process()) {
+        Ok(config) => config,
+        // Which output is wanted may be what is wrong; a flag that is readable by itself is honoured.
+        Err(failure) => {
+            let json = flags.values.iter().any(|(key, value)| *key == "output" && value == "json");
+            return output::present(name, if json { OutputFormat::Json } else { OutputFormat::Text }, Err(failure));
+        }
+    };
+    let format = config.output.value;
+    let log = telemetry::LogOptions { filter: Some(config.log.value.show()), format: telemetry::LogFormat::Text };
+    if let Err(error) = telemetry::init(&log) {
+        return output::present(name, format, Err(Failure::new(Exit::Internal, format!("logging could not be set up: {error}"))));
+    }
+    let cancel = Cancel::new();
+    let (grace, seen) = (config.stop_grace.value, cancel.clone());
+    let result = signals::supervise(&cancel, grace, move || commands::run(cli.command, &config, &seen));
+    output::present(name, format, result)
+}
