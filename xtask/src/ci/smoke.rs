@@ -34,7 +34,7 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
 /// The program as it is without the user's parameters, compiled circuits, configuration and variables.
 fn proofmill(repository: &Repository, data: &Path) -> Command {
     let mut command = repository.cargo();
-    command.args(["run", "--quiet", "--release", "--"]);
+    command.args(["run", "--release", "--"]);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROOFMILL_")) {
         command.env_remove(name);
     }

@@ -2,13 +2,15 @@
 
 use toml::{Table, Value};
 
+use super::readmes::package_folders;
 use crate::finding::Finding;
 use crate::levels::UNSAFE_FENCE;
 use crate::repository::SourceFile;
 
 /// Looks at every manifest below the root.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    files.iter().filter(|file| file.path.ends_with("/Cargo.toml") && !file.path.starts_with("fuzz")).flat_map(manifest).collect()
+    let is_package = |file: &&SourceFile| package_folders(files).any(|folder| file.path.strip_suffix("/Cargo.toml") == Some(folder));
+    files.iter().filter(is_package).flat_map(manifest).collect()
 }
 
 fn manifest(file: &SourceFile) -> Vec<Finding> {
