@@ -1,10 +1,11 @@
 //! The ledger: one budget per space, one matrix of class x stage per space.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::marker::PhantomData;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::permit::Permit;
+use crate::reservation::Reservation;
 use crate::snapshot::{Cell, Snapshot, SpaceUsage};
 use crate::{Cancel, Label, Space};
 
@@ -84,9 +85,21 @@ struct SpaceState {
     waiting: VecDeque<u64>,
 }
 
+/// Bytes set aside in one step, from which parts are drawn.
+struct ReservationState {
+    index: usize,
+    class: usize,
+    stage: usize,
+    total: u64,
+    free: u64,
+    waiting: VecDeque<u64>,
+}
+
 struct State {
     spaces: Vec<SpaceState>,
     next_ticket: u64,
+    /// Open reservations by number. A part whose reservation is gone returns straight to the budget.
+    reservations: HashMap<u64, ReservationState>,
 }
 
 pub(crate) struct Shared<C, S> {
@@ -128,12 +141,21 @@ impl<C: Label, S: Label> Ledger<C, S> {
                 }),
             }
         }
-        Self(Arc::new(Shared { state: Mutex::new(State { spaces, next_ticket: 0 }), changed: Condvar::new(), labels: PhantomData }))
+        Self(Arc::new(Shared {
+            state: Mutex::new(State { spaces, next_ticket: 0, reservations: HashMap::new() }),
+            changed: Condvar::new(),
+            labels: PhantomData,
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // The books are changed by plain arithmetic that cannot unwind half-way, so a poisoned lock still guards consistent books.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True when both share the books.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     fn cell(class: C, stage: S) -> usize {
@@ -163,7 +185,7 @@ impl<C: Label, S: Label> Ledger<C, S> {
         space.in_use += request.bytes;
         space.peak = space.peak.max(space.in_use);
         space.cells[Self::cell(request.class, request.stage)].add(request.bytes, 1);
-        Permit::granted(self.clone(), *request)
+        Permit::granted(self.clone(), *request, None)
     }
 
     /// Grants the bytes now or says why not. Does not overtake requests that wait already.
@@ -193,7 +215,6 @@ impl<C: Label, S: Label> Ledger<C, S> {
     /// # Errors
     /// [`AcquireError::ExceedsBudget`] at once when no waiting can help, [`AcquireError::Cancelled`], [`AcquireError::UnknownSpace`].
     pub fn acquire(&self, request: Request<C, S>, cancel: &Cancel) -> Result<Permit<C, S>, AcquireError> {
-        let waker = self.clone();
         let mut state = self.lock();
         let index = Self::admissible(&state, &request)?;
         {
@@ -206,28 +227,124 @@ impl<C: Label, S: Label> Ledger<C, S> {
         state.next_ticket += 1;
         state.spaces[index].waiting.push_back(ticket);
         drop(state);
+        let mut state = self.wait_until(cancel, |state| {
+            let space = &state.spaces[index];
+            space.waiting.front() == Some(&ticket) && request.bytes <= space.budget - space.in_use
+        });
+        let granted = if cancel.is_cancelled() {
+            Err(AcquireError::Cancelled { space: request.space, needed: request.bytes })
+        } else {
+            Ok(self.grant(&mut state, index, &request))
+        };
+        state.spaces[index].waiting.retain(|t| *t != ticket);
+        drop(state);
+        // The next in line may fit too, or may have been waiting behind a cancelled one.
+        self.0.changed.notify_all();
+        granted
+    }
+
+    /// Waits until `ready` says so or the flag is raised, and returns with the books locked.
+    fn wait_until(&self, cancel: &Cancel, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let waker = self.clone();
         // Taking the lock before the notification closes the gap between a waiter's check of the flag and its sleep.
         let subscription = cancel.subscribe(move || {
             drop(waker.lock());
             waker.0.changed.notify_all();
         });
         let mut state = self.lock();
-        let granted = loop {
-            let space = &state.spaces[index];
-            if cancel.is_cancelled() {
-                break Err(AcquireError::Cancelled { space: request.space, needed: request.bytes });
-            }
-            if space.waiting.front() == Some(&ticket) && request.bytes <= space.budget - space.in_use {
-                break Ok(self.grant(&mut state, index, &request));
-            }
+        while !cancel.is_cancelled() && !ready(&state) {
             state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        };
-        state.spaces[index].waiting.retain(|t| *t != ticket);
-        drop(state);
-        // The next in line may fit too, or may have been waiting behind a cancelled one.
-        self.0.changed.notify_all();
+        }
+        // The listener takes this lock, so the subscription must not be dropped (it waits for the list of listeners) while another thread
+        // runs listeners under that list: `Cancel` calls them outside its own lock, so this order is safe.
         drop(subscription);
-        granted
+        state
+    }
+
+    /// Sets bytes aside in one step, to be drawn in parts by whoever holds the [`Reservation`]. They count as in use, under the
+    /// request's class and stage, until they are drawn; parts go back to the reservation as they drop.
+    ///
+    /// # Errors
+    /// As for [`acquire`](Ledger::acquire).
+    pub fn reserve(&self, request: Request<C, S>, cancel: &Cancel) -> Result<Reservation<C, S>, AcquireError> {
+        let permit = self.acquire(request, cancel)?;
+        let mut state = self.lock();
+        let id = state.next_ticket;
+        state.next_ticket += 1;
+        let Some(index) = state.spaces.iter().position(|s| s.space == request.space) else {
+            return Err(AcquireError::UnknownSpace { space: request.space });
+        };
+        state.reservations.insert(
+            id,
+            ReservationState {
+                index,
+                class: request.class.index(),
+                stage: request.stage.index(),
+                total: request.bytes,
+                free: request.bytes,
+                waiting: VecDeque::new(),
+            },
+        );
+        drop(state);
+        // From here on the reservation owns the bytes.
+        permit.forget();
+        Ok(Reservation::new(self.clone(), id, request))
+    }
+
+    /// Draws a part of a reservation; waits first come first served until enough parts have gone back.
+    pub(crate) fn draw(&self, id: u64, request: Request<C, S>, cancel: &Cancel) -> Result<Permit<C, S>, AcquireError> {
+        let mut state = self.lock();
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        let Some(reservation) = state.reservations.get_mut(&id) else {
+            return Err(AcquireError::UnknownSpace { space: request.space });
+        };
+        if request.bytes > reservation.total {
+            return Err(AcquireError::ExceedsBudget {
+                space: request.space,
+                class: request.class.name(),
+                stage: request.stage.name(),
+                needed: request.bytes,
+                budget: reservation.total,
+                held: reservation.total - reservation.free,
+            });
+        }
+        reservation.waiting.push_back(ticket);
+        drop(state);
+        let mut state = self.wait_until(cancel, |state| {
+            state.reservations.get(&id).is_none_or(|r| r.waiting.front() == Some(&ticket) && request.bytes <= r.free)
+        });
+        let drawn = match state.reservations.get_mut(&id) {
+            Some(reservation) => {
+                reservation.waiting.retain(|t| *t != ticket);
+                if cancel.is_cancelled() {
+                    Err(AcquireError::Cancelled { space: request.space, needed: request.bytes })
+                } else {
+                    reservation.free -= request.bytes;
+                    let (index, from) = (reservation.index, reservation.class * S::ALL.len() + reservation.stage);
+                    let space = &mut state.spaces[index];
+                    space.cells[from].sub(request.bytes, 0);
+                    space.cells[Self::cell(request.class, request.stage)].add(request.bytes, 1);
+                    Ok(Permit::granted(self.clone(), request, Some(id)))
+                }
+            }
+            None => Err(AcquireError::UnknownSpace { space: request.space }),
+        };
+        drop(state);
+        self.0.changed.notify_all();
+        drawn
+    }
+
+    /// Closes a reservation: what is not drawn returns to the budget now, what is drawn returns as it drops.
+    pub(crate) fn close_reservation(&self, id: u64) {
+        let mut state = self.lock();
+        if let Some(reservation) = state.reservations.remove(&id) {
+            let space = &mut state.spaces[reservation.index];
+            space.in_use -= reservation.free;
+            space.cells[reservation.class * S::ALL.len() + reservation.stage].sub(reservation.free, 1);
+        }
+        drop(state);
+        self.0.changed.notify_all();
     }
 
     /// Moves `bytes` and `buffers` from one cell to another of the same class. The total does not change.
@@ -247,14 +364,22 @@ impl<C: Label, S: Label> Ledger<C, S> {
         }
     }
 
-    /// Returns bytes to the budget.
-    pub(crate) fn give_back(&self, space: Space, class: C, stage: S, bytes: u64, buffers: u64) {
-        let mut state = self.lock();
-        if let Some(space) = state.spaces.iter_mut().find(|s| s.space == space) {
-            space.in_use -= bytes;
-            space.cells[Self::cell(class, stage)].sub(bytes, buffers);
+    /// Returns bytes to the reservation they were drawn from, if it is still open, else to the budget.
+    pub(crate) fn give_back(&self, from: Request<C, S>, bytes: u64, buffers: u64, origin: Option<u64>) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let reservation = origin.and_then(|id| state.reservations.get_mut(&id));
+        if let Some(space) = state.spaces.iter_mut().find(|s| s.space == from.space) {
+            space.cells[Self::cell(from.class, from.stage)].sub(bytes, buffers);
+            match reservation {
+                Some(reservation) => {
+                    reservation.free += bytes;
+                    space.cells[reservation.class * S::ALL.len() + reservation.stage].add(bytes, 0);
+                }
+                None => space.in_use -= bytes,
+            }
         }
-        drop(state);
+        drop(guard);
         self.0.changed.notify_all();
     }
 

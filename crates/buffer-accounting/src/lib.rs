@@ -5,6 +5,7 @@ mod label;
 mod lease;
 mod ledger;
 mod permit;
+mod reservation;
 mod snapshot;
 
 pub use cancel::{Cancel, CancelSubscription};
@@ -12,4 +13,5 @@ pub use label::{Label, Space};
 pub use lease::{Accounted, Lease, OversizedBuffer, OwnedBytes};
 pub use ledger::{AcquireError, Ledger, Request};
 pub use permit::Permit;
+pub use reservation::Reservation;
 pub use snapshot::{Cell, Snapshot, SpaceUsage};

@@ -8,11 +8,13 @@ use crate::{Label, Space};
 pub struct Permit<C: Label, S: Label> {
     ledger: Ledger<C, S>,
     request: Request<C, S>,
+    /// The reservation this was drawn from.
+    origin: Option<u64>,
 }
 
 impl<C: Label, S: Label> Permit<C, S> {
-    pub(crate) fn granted(ledger: Ledger<C, S>, request: Request<C, S>) -> Self {
-        Self { ledger, request }
+    pub(crate) fn granted(ledger: Ledger<C, S>, request: Request<C, S>, origin: Option<u64>) -> Self {
+        Self { ledger, request, origin }
     }
 
     /// Bytes this permit stands for.
@@ -52,7 +54,7 @@ impl<C: Label, S: Label> Permit<C, S> {
     pub fn shrink_to(&mut self, bytes: u64) {
         let r = &mut self.request;
         if bytes < r.bytes {
-            self.ledger.give_back(r.space, r.class, r.stage, r.bytes - bytes, 0);
+            self.ledger.give_back(*r, r.bytes - bytes, 0, self.origin);
             r.bytes = bytes;
         }
     }
@@ -63,14 +65,39 @@ impl<C: Label, S: Label> Permit<C, S> {
         self.request.bytes = rest;
         let part = Request { bytes, ..self.request };
         self.ledger.count_buffer(part.space, part.class, part.stage);
-        Some(Self { ledger: self.ledger.clone(), request: part })
+        Some(Self { ledger: self.ledger.clone(), request: part, origin: self.origin })
+    }
+
+    /// Adds another permit of the same ledger, space and class to this one, for a buffer that grew: one object, one permit. The bytes in
+    /// use do not change; the other's bytes move to this permit's stage.
+    ///
+    /// # Errors
+    /// The other permit, unchanged, when ledger, reservation, space or class differ.
+    pub fn merge(&mut self, mut other: Self) -> Result<(), Self> {
+        let (mine, theirs) = (&self.request, &other.request);
+        if !self.ledger.is_same(&other.ledger) || self.origin != other.origin || mine.space != theirs.space || mine.class != theirs.class {
+            return Err(other);
+        }
+        other.attribute_to(self.request.stage);
+        // The other drops here with no bytes left, which uncounts it as a buffer.
+        self.request.bytes += std::mem::take(&mut other.request.bytes);
+        Ok(())
+    }
+}
+
+impl<C: Label, S: Label> Permit<C, S> {
+    /// Hands the bytes to a reservation: they stay in use, and this permit no longer returns them.
+    pub(crate) fn forget(mut self) {
+        let r = self.request;
+        // The reservation counts as the buffer that this permit uncounts when it drops empty.
+        self.ledger.count_buffer(r.space, r.class, r.stage);
+        self.request.bytes = 0;
     }
 }
 
 impl<C: Label, S: Label> Drop for Permit<C, S> {
     fn drop(&mut self) {
-        let r = &self.request;
-        self.ledger.give_back(r.space, r.class, r.stage, r.bytes, 1);
+        self.ledger.give_back(self.request, self.request.bytes, 1, self.origin);
     }
 }
 

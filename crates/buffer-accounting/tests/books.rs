@@ -1,5 +1,7 @@
 //! The guarantees of the README, each as a test.
 
+#![allow(clippy::disallowed_methods, reason = "a test sends a handful of messages")]
+
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -132,6 +134,38 @@ fn a_cancelled_wait_holds_nothing_and_lets_the_next_one_pass() {
     assert_eq!(behind.join().unwrap().unwrap(), 4);
     drop(held);
     assert_eq!(ledger.snapshot().in_use(Space::Host), 0);
+}
+
+#[test]
+fn a_reservation_is_granted_whole_and_drawn_in_parts() {
+    let ledger = books(100);
+    let reservation = ledger.reserve(Request { class: Class::Output, bytes: 80, ..tile(0) }, &Cancel::never()).unwrap();
+    assert_eq!(ledger.snapshot().bytes(Space::Host, Class::Output, Stage::Decode), 80);
+    let never = Cancel::never();
+    let a = reservation.draw(Class::Tile, Stage::Encode, 50, &never).unwrap();
+    let mut b = reservation.draw(Class::Tile, Stage::Encode, 30, &never).unwrap();
+    let snapshot = ledger.snapshot();
+    snapshot.check().unwrap();
+    assert_eq!((snapshot.in_use(Space::Host), snapshot.bytes(Space::Host, Class::Tile, Stage::Encode)), (80, 80));
+    assert!(matches!(reservation.draw(Class::Tile, Stage::Encode, 81, &never), Err(AcquireError::ExceedsBudget { budget: 80, .. })));
+    let cancelled = Cancel::new();
+    cancelled.cancel();
+    assert!(matches!(reservation.draw(Class::Tile, Stage::Encode, 1, &cancelled), Err(AcquireError::Cancelled { .. })));
+    let waiter = {
+        let reservation = reservation.clone();
+        thread::spawn(move || reservation.draw(Class::Tile, Stage::Encode, 60, &Cancel::never()).map(|p| p.bytes()))
+    };
+    b.shrink_to(20);
+    drop(a);
+    assert_eq!(waiter.join().unwrap().unwrap(), 60);
+    drop(reservation);
+    let snapshot = ledger.snapshot();
+    snapshot.check().unwrap();
+    assert_eq!(snapshot.in_use(Space::Host), 20);
+    drop(b);
+    let snapshot = ledger.snapshot();
+    assert_eq!(snapshot.in_use(Space::Host), 0);
+    assert_eq!(snapshot.cells().map(|(_, _, _, cell)| cell.buffers).sum::<u64>(), 0);
 }
 
 #[derive(Clone, Debug)]

@@ -15,5 +15,7 @@ pub type Ledger = buffer_accounting::Ledger<Class, StageName>;
 pub type Permit = buffer_accounting::Permit<Class, StageName>;
 /// A buffer under a permit of the prover's ledger.
 pub type Lease<B> = buffer_accounting::Lease<B, Class, StageName>;
+/// Bytes of the prover's ledger that were set aside in one step.
+pub type Reservation = buffer_accounting::Reservation<Class, StageName>;
 /// A request to the prover's ledger.
 pub type Request = buffer_accounting::Request<Class, StageName>;

@@ -2,7 +2,7 @@
 
 use buffer_accounting::{AcquireError, Cancel, Space};
 
-use crate::{Class, Classified, Ledger, Permit, Request, StageName};
+use crate::{Class, Classified, Ledger, Permit, Request, Reservation, StageName};
 
 /// Where a stage puts its results. Giving may wait: a link is bounded.
 pub trait Outlet<T> {
@@ -43,13 +43,14 @@ pub struct StageContext {
     ledger: Ledger,
     stage: StageName,
     cancel: Cancel,
+    reservation: Option<Reservation>,
 }
 
 impl StageContext {
     /// A context for `stage` over `ledger`; `cancel` gives its work up.
     #[must_use]
     pub fn new(ledger: Ledger, stage: StageName, cancel: Cancel) -> Self {
-        Self { ledger, stage, cancel }
+        Self { ledger, stage, cancel, reservation: None }
     }
 
     /// A context over a ledger of its own without limits, for tests, examples and tools outside the pipeline.
@@ -62,6 +63,12 @@ impl StageContext {
     #[must_use]
     pub fn for_stage(&self, stage: StageName) -> Self {
         Self { stage, ..self.clone() }
+    }
+
+    /// The same context drawing its host memory from bytes that were set aside for it, instead of from what is free in the ledger.
+    #[must_use]
+    pub fn with_reservation(&self, reservation: Reservation) -> Self {
+        Self { reservation: Some(reservation), ..self.clone() }
     }
 
     /// The ledger.
@@ -95,6 +102,9 @@ impl StageContext {
     /// # Errors
     /// [`AcquireError`]: larger than the budget, no budget for the space, or cancelled.
     pub fn acquire_in(&self, space: Space, class: Class, bytes: u64) -> Result<Permit, AcquireError> {
+        if let Some(reservation) = self.reservation.as_ref().filter(|r| r.space() == space) {
+            return reservation.draw(class, self.stage, bytes, &self.cancel);
+        }
         self.ledger.acquire(Request { space, class, stage: self.stage, bytes }, &self.cancel)
     }
 }

@@ -256,7 +256,7 @@ mod tests {
                 1 => parts.ones[i / 64] |= 1 << (i % 64),
                 _ => {
                     parts.flags[i / 64] |= 1 << (i % 64);
-                    if seen as usize % FULL_CHUNK == 0 {
+                    if (seen as usize).is_multiple_of(FULL_CHUNK) {
                         parts.full.push(Vec::new());
                     }
                     parts.full.last_mut().unwrap().push(Scalar::from(v));

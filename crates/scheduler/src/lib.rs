@@ -1,1 +1,11 @@
 #![doc = include_str!("../README.md")]
+
+mod link;
+mod ticket;
+mod timing;
+mod worker;
+
+pub use link::{LinkReceiver, LinkSender, Undelivered, link};
+pub use ticket::{Envelope, JobError, Outcome, Ticket};
+pub use timing::{StageTime, StageTimes};
+pub use worker::{Deliver, WorkerSpec, Workers};
