@@ -1,8 +1,8 @@
 //! Verification.
 
-use crate::key::VerifyingKey;
 use blstrs::{Bls12, G1Affine, G1Projective, G2Affine, G2Prepared, Gt, Scalar};
 use ff::Field;
+use groth16_srs::VerifyingKey;
 use group::prime::PrimeCurveAffine;
 use group::{Curve, Group};
 use pairing::{Engine, MillerLoopResult, MultiMillerLoop};

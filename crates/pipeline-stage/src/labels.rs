@@ -33,6 +33,8 @@ labels! {
 labels! {
     /// Who holds a buffer: a stage, or the queue in front of one.
     pub enum StageName {
+        /// In front of parsing.
+        QueuedParse => "queued_parse",
         /// Bytes to vanilla proofs.
         Parse => "parse",
         /// In front of synthesis.
