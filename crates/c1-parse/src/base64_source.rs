@@ -40,7 +40,10 @@ impl<'o, 's> Base64Source<'o, 's> {
                 self.outer.bump(taken);
                 Ok(written)
             }
-            Err(error) => Err(self.bad(offset, &error)),
+            Err(error) => {
+                let padding = padding_at(&visible[..taken]);
+                Err(self.bad(offset, padding, &error))
+            }
         }
     }
 
@@ -49,7 +52,7 @@ impl<'o, 's> Base64Source<'o, 's> {
         let group = &self.pending[..self.pending_len];
         // Only the last group may be padded, and it must be if it is short.
         let result = if last { STANDARD.decode_slice(group, out) } else { STANDARD_NO_PAD.decode_slice(group, out) };
-        let written = result.map_err(|error| self.bad(self.pending_offset, &error))?;
+        let written = result.map_err(|error| self.bad(self.pending_offset, padding_at(group), &error))?;
         self.pending_len = 0;
         Ok(written)
     }
@@ -73,18 +76,23 @@ impl<'o, 's> Base64Source<'o, 's> {
         }
     }
 
-    fn bad(&self, offset: u64, error: &DecodeSliceError) -> C1Error {
+    fn bad(&self, offset: u64, padding: usize, error: &DecodeSliceError) -> C1Error {
         let (skip, found) = match error {
             DecodeSliceError::DecodeError(DecodeError::InvalidByte(at, byte)) => {
                 (*at, format!("a character outside its alphabet (0x{byte:02x})"))
             }
             DecodeSliceError::DecodeError(DecodeError::InvalidLength(_)) => (0, "an incomplete last group".to_owned()),
             DecodeSliceError::DecodeError(DecodeError::InvalidLastSymbol(at, _)) => (*at, "stray bits in the last group".to_owned()),
-            DecodeSliceError::DecodeError(DecodeError::InvalidPadding) => (0, "wrong padding".to_owned()),
+            DecodeSliceError::DecodeError(DecodeError::InvalidPadding) => (padding, "wrong padding".to_owned()),
             DecodeSliceError::OutputSliceTooSmall => (0, "more than a group of four characters holds".to_owned()),
         };
         C1Error::Base64 { at: self.outer.at(offset + skip as u64), found }
     }
+}
+
+/// Where the padding starts, or would.
+fn padding_at(text: &[u8]) -> usize {
+    text.iter().position(|byte| *byte == b'=').unwrap_or(text.len())
 }
 
 impl Source for Base64Source<'_, '_> {

@@ -1,5 +1,7 @@
 //! Structurally valid C1 files of any shape, with random canonical digests. Written from the format's description, not with the crate's types.
 
+#![allow(dead_code, reason = "each test binary uses a part")]
+
 use std::io::Write;
 
 use c1_parse::SealProof;
