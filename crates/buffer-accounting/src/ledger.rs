@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::permit::Permit;
 use crate::reservation::Reservation;
-use crate::snapshot::{Cell, Snapshot, SpaceUsage};
+use crate::snapshot::{Matrix, Snapshot, SpaceUsage};
 use crate::{Cancel, Label, Space};
 
 /// What is asked for: so many bytes of this class, held by this stage, in this space.
@@ -80,7 +80,7 @@ struct SpaceState {
     budget: u64,
     in_use: u64,
     peak: u64,
-    cells: Vec<Cell>,
+    cells: Matrix,
     /// Tickets of the waiting requests, oldest first.
     waiting: VecDeque<u64>,
 }
@@ -136,7 +136,7 @@ impl<C: Label, S: Label> Ledger<C, S> {
                     budget,
                     in_use: 0,
                     peak: 0,
-                    cells: vec![Cell::default(); C::ALL.len() * S::ALL.len()],
+                    cells: Matrix::new(C::ALL.len(), S::ALL.len()),
                     waiting: VecDeque::new(),
                 }),
             }
@@ -184,7 +184,7 @@ impl<C: Label, S: Label> Ledger<C, S> {
         let space = &mut state.spaces[index];
         space.in_use += request.bytes;
         space.peak = space.peak.max(space.in_use);
-        space.cells[Self::cell(request.class, request.stage)].add(request.bytes, 1);
+        space.cells.add(Self::cell(request.class, request.stage), request.bytes, 1);
         Permit::granted(self.clone(), *request, None)
     }
 
@@ -323,8 +323,8 @@ impl<C: Label, S: Label> Ledger<C, S> {
                     reservation.free -= request.bytes;
                     let (index, from) = (reservation.index, reservation.class * S::ALL.len() + reservation.stage);
                     let space = &mut state.spaces[index];
-                    space.cells[from].sub(request.bytes, 0);
-                    space.cells[Self::cell(request.class, request.stage)].add(request.bytes, 1);
+                    space.cells.sub(from, request.bytes, 0);
+                    space.cells.add(Self::cell(request.class, request.stage), request.bytes, 1);
                     Ok(Permit::granted(self.clone(), request, Some(id)))
                 }
             }
@@ -341,7 +341,7 @@ impl<C: Label, S: Label> Ledger<C, S> {
         if let Some(reservation) = state.reservations.remove(&id) {
             let space = &mut state.spaces[reservation.index];
             space.in_use -= reservation.free;
-            space.cells[reservation.class * S::ALL.len() + reservation.stage].sub(reservation.free, 1);
+            space.cells.sub(reservation.class * S::ALL.len() + reservation.stage, reservation.free, 1);
         }
         drop(state);
         self.0.changed.notify_all();
@@ -351,8 +351,8 @@ impl<C: Label, S: Label> Ledger<C, S> {
     pub(crate) fn reattribute(&self, space: Space, class: C, from: S, to: S, bytes: u64, buffers: u64) {
         let mut state = self.lock();
         if let Some(space) = state.spaces.iter_mut().find(|s| s.space == space) {
-            space.cells[Self::cell(class, from)].sub(bytes, buffers);
-            space.cells[Self::cell(class, to)].add(bytes, buffers);
+            space.cells.sub(Self::cell(class, from), bytes, buffers);
+            space.cells.add(Self::cell(class, to), bytes, buffers);
         }
     }
 
@@ -360,7 +360,7 @@ impl<C: Label, S: Label> Ledger<C, S> {
     pub(crate) fn count_buffer(&self, space: Space, class: C, stage: S) {
         let mut state = self.lock();
         if let Some(space) = state.spaces.iter_mut().find(|s| s.space == space) {
-            space.cells[Self::cell(class, stage)].add(0, 1);
+            space.cells.add(Self::cell(class, stage), 0, 1);
         }
     }
 
@@ -370,11 +370,11 @@ impl<C: Label, S: Label> Ledger<C, S> {
         let state = &mut *guard;
         let reservation = origin.and_then(|id| state.reservations.get_mut(&id));
         if let Some(space) = state.spaces.iter_mut().find(|s| s.space == from.space) {
-            space.cells[Self::cell(from.class, from.stage)].sub(bytes, buffers);
+            space.cells.sub(Self::cell(from.class, from.stage), bytes, buffers);
             match reservation {
                 Some(reservation) => {
                     reservation.free += bytes;
-                    space.cells[reservation.class * S::ALL.len() + reservation.stage].add(bytes, 0);
+                    space.cells.add(reservation.class * S::ALL.len() + reservation.stage, bytes, 0);
                 }
                 None => space.in_use -= bytes,
             }

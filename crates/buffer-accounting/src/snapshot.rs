@@ -28,6 +28,32 @@ impl Cell {
     }
 }
 
+/// The class x stage matrix of a space, and the sum of each class over its stages with a peak of its own: the peaks of the stages need
+/// not fall together.
+#[derive(Clone, Debug)]
+pub(crate) struct Matrix {
+    stages: usize,
+    cells: Vec<Cell>,
+    classes: Vec<Cell>,
+}
+
+impl Matrix {
+    pub(crate) fn new(classes: usize, stages: usize) -> Self {
+        Self { stages, cells: vec![Cell::default(); classes * stages], classes: vec![Cell::default(); classes] }
+    }
+
+    /// `cell` is class x stages + stage.
+    pub(crate) fn add(&mut self, cell: usize, bytes: u64, buffers: u64) {
+        self.cells[cell].add(bytes, buffers);
+        self.classes[cell / self.stages].add(bytes, buffers);
+    }
+
+    pub(crate) fn sub(&mut self, cell: usize, bytes: u64, buffers: u64) {
+        self.cells[cell].sub(bytes, buffers);
+        self.classes[cell / self.stages].sub(bytes, buffers);
+    }
+}
+
 /// The books of one space.
 #[derive(Clone, Debug)]
 pub struct SpaceUsage {
@@ -41,7 +67,7 @@ pub struct SpaceUsage {
     pub peak: u64,
     /// Requests that wait now.
     pub waiting: usize,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Matrix,
 }
 
 /// The books of every space at one moment.
@@ -81,7 +107,7 @@ impl<C: Label, S: Label> Snapshot<C, S> {
     /// One cell of the matrix.
     #[must_use]
     pub fn cell(&self, space: Space, class: C, stage: S) -> Cell {
-        self.space(space).map_or_else(Cell::default, |s| s.cells[class.index() * S::ALL.len() + stage.index()])
+        self.space(space).map_or_else(Cell::default, |s| s.cells.cells[class.index() * S::ALL.len() + stage.index()])
     }
 
     /// Bytes in one cell.
@@ -90,12 +116,18 @@ impl<C: Label, S: Label> Snapshot<C, S> {
         self.cell(space, class, stage).bytes
     }
 
+    /// A class over all its stages; its peak is that of the sum, not the sum of the stages' peaks.
+    #[must_use]
+    pub fn class(&self, space: Space, class: C) -> Cell {
+        self.space(space).map_or_else(Cell::default, |s| s.cells.classes[class.index()])
+    }
+
     /// Every cell that holds or has held something.
     pub fn cells(&self) -> impl Iterator<Item = (Space, C, S, Cell)> + '_ {
         self.spaces.iter().flat_map(|space| {
             C::ALL.iter().flat_map(move |&class| {
                 S::ALL.iter().filter_map(move |&stage| {
-                    let cell = space.cells[class.index() * S::ALL.len() + stage.index()];
+                    let cell = space.cells.cells[class.index() * S::ALL.len() + stage.index()];
                     (cell.peak_bytes > 0 || cell.buffers > 0).then_some((space.space, class, stage, cell))
                 })
             })
@@ -108,7 +140,7 @@ impl<C: Label, S: Label> Snapshot<C, S> {
     /// A sentence that names the space and the numbers.
     pub fn check(&self) -> Result<(), String> {
         for s in &self.spaces {
-            let sum: u64 = s.cells.iter().map(|c| c.bytes).sum();
+            let sum: u64 = s.cells.cells.iter().map(|c| c.bytes).sum();
             if sum != s.in_use {
                 return Err(format!("{}: the cells sum to {sum} bytes, {} are in use", s.space, s.in_use));
             }

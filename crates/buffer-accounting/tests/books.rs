@@ -168,6 +168,22 @@ fn a_reservation_is_granted_whole_and_drawn_in_parts() {
     assert_eq!(snapshot.cells().map(|(_, _, _, cell)| cell.buffers).sum::<u64>(), 0);
 }
 
+#[test]
+fn a_class_peaks_by_its_sum_over_stages() {
+    let ledger = books(100);
+    let mut a = ledger.try_acquire(tile(30)).unwrap();
+    a.attribute_to(Stage::Encode);
+    let b = ledger.try_acquire(tile(20)).unwrap();
+    drop(a);
+    let _output = ledger.try_acquire(Request { class: Class::Output, ..tile(7) }).unwrap();
+    let class = ledger.snapshot().class(Space::Host, Class::Tile);
+    // The stages' own peaks, 30 and 30, sum to 60; never were more than 50 bytes in use.
+    assert_eq!((class.bytes, class.buffers, class.peak_bytes), (20, 1, 50));
+    drop(b);
+    let class = ledger.snapshot().class(Space::Host, Class::Tile);
+    assert_eq!((class.bytes, class.buffers, class.peak_bytes), (0, 0, 50));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Acquire(u64),
