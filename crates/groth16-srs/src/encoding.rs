@@ -98,8 +98,6 @@ official_point!(G2Affine, 192);
 
 #[cfg(test)]
 mod tests {
-    use group::prime::PrimeCurveAffine;
-
     use super::*;
 
     fn round_trip<P: OfficialPoint>() {

@@ -9,6 +9,9 @@ use pipeline_stage::{AcquireError, Class, Permit, Space, StageContext};
 
 use crate::SrsError;
 
+/// How far around an address a page fault maps pages that are in memory already: at most a large folio of the page cache.
+const FAULT_AROUND: usize = 2 << 20;
+
 /// A mapped file, its shared lock, and the permit for its bytes when the ledger has a budget for mapped memory.
 #[derive(Debug)]
 pub(crate) struct Map {
@@ -69,18 +72,20 @@ impl Map {
         }
     }
 
-    /// Lets the pages of a byte range go; they come back from the file when they are used again. Pages that the range shares with its
-    /// neighbours go too.
+    /// Lets the pages of a byte range go, and those shortly before it: the first read of a range maps them again after an earlier call
+    /// had let them go. They come back from the file when they are used again.
     pub(crate) fn done_with(&self, range: Range<usize>) {
         let range = self.clamp(range);
         #[cfg(unix)]
         if !range.is_empty() {
+            let start = range.start.saturating_sub(FAULT_AROUND);
             // SAFETY: the map is shared, read-only and backed by a file that does not change: a dropped page is read again with the same
             // contents, so no value that a reference sees changes.
-            let _ = unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len()) };
+            let _ = unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, range.end - start) };
         }
     }
 
+    /// The part of a range that lies in the file.
     fn clamp(&self, range: Range<usize>) -> Range<usize> {
         let end = range.end.min(self.map.len());
         range.start.min(end)..end

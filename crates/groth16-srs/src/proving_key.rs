@@ -322,3 +322,58 @@ fn read_verifying_key(map: &Map, vk_g1: &Entry, vk_g2: &Entry) -> Result<Verifyi
     };
     Ok(VerifyingKey { alpha_g1, beta_g1, beta_g2, gamma_g2, delta_g1, delta_g2, ic: ic.to_vec() })
 }
+
+#[cfg(test)]
+mod tests {
+    use pipeline_stage::StageName;
+
+    use super::*;
+    use crate::circuit::{CircuitCounts, CircuitIdentity};
+    use crate::native::layout;
+    use crate::{Digest, Randomness};
+
+    /// A file with the header of a large key and holes for its sections.
+    fn hollow_key(path: &Path, circuit: &Circuit, origin: Origin) {
+        let (mut table, file_bytes) = layout(&circuit.counts);
+        for entry in table.iter_mut().take(2) {
+            let mut hash = Xxh3::new();
+            hash.update(&vec![0; entry.bytes() as usize]);
+            entry.checksum = hash.digest128();
+        }
+        let header = Header { circuit: circuit.clone(), origin, table, file_bytes };
+        std::fs::write(path, header.encode()).unwrap();
+        File::options().write(true).open(path).unwrap().set_len(file_bytes).unwrap();
+    }
+
+    #[test]
+    fn production_size_refuses_what_nobody_vouches_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let context = StageContext::unlimited(StageName::Setup);
+        let digest = Digest([1; 16]);
+        // Domains of 2^24 and 2^23.
+        for (constraints, production) in [(1 << 23, true), ((1 << 23) - 1, false)] {
+            let counts = CircuitCounts::new(1, 10, constraints, 5, 5).unwrap();
+            let circuit = Circuit { identity: CircuitIdentity::new("large", [1; 32]).unwrap(), counts };
+            for origin in [
+                Origin::Development(Randomness::Seeded),
+                Origin::Development(Randomness::OperatingSystem),
+                Origin::Imported { digest },
+                Origin::Official { digest },
+            ] {
+                hollow_key(&path, &circuit, origin);
+                let opened = ProvingKey::open(&path, &circuit, OriginPolicy::OfficialForProduction, &context);
+                if production && !origin.is_official() {
+                    assert!(matches!(opened, Err(SrsError::Untrusted { origin: found, .. }) if found == origin));
+                } else {
+                    assert_eq!(opened.unwrap().origin(), origin);
+                }
+                let opened = ProvingKey::open(&path, &circuit, OriginPolicy::Any, &context).unwrap();
+                assert_eq!(opened.file_bytes(), ProvingKey::inspect(&path).unwrap().file_bytes);
+                // Zeros are the point at infinity.
+                let checked = opened.verify_points(&mut |_| {}, &context);
+                assert!(matches!(checked, Err(SrsError::Point { section: "vk_g1", index: 0, .. })));
+            }
+        }
+    }
+}
