@@ -1,4 +1,4 @@
-//! Links of the documents lead somewhere.
+//! Links of the documents lead somewhere, and documents that sources mention are there.
 
 use crate::finding::Finding;
 use crate::repository::SourceFile;
@@ -13,7 +13,23 @@ pub(super) fn check(files: &[SourceFile], paths: &[String]) -> Vec<Finding> {
             }
         }
     }
+    for file in files {
+        findings.extend(
+            mentions(file)
+                .filter(|(_, path)| !paths.contains(path))
+                .map(|(line, path)| Finding::at(&file.path, line, format!("mentions {path}, which is not there"))),
+        );
+    }
     findings
+}
+
+/// The documents that a file speaks of by their path from the root, in code, comments and text.
+fn mentions(file: &SourceFile) -> impl Iterator<Item = (usize, String)> {
+    let part_of_path = |c: char| c.is_ascii_alphanumeric() || "/_-.".contains(c);
+    file.text.lines().enumerate().flat_map(move |(number, line)| {
+        let words = line.split(move |c: char| !part_of_path(c)).map(|word| word.trim_end_matches('.'));
+        words.filter(|word| word.starts_with("docs/") && word.ends_with(".md")).map(move |word| (number + 1, word.to_owned()))
+    })
 }
 
 fn broken(file: &SourceFile, target: &str, files: &[SourceFile], paths: &[String]) -> Option<String> {
@@ -95,8 +111,8 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
-        let files = [file("docs/a.md", text), file("README.md", "# The house\n")];
-        let paths = ["docs/a.md", "README.md", "crates/x/src/lib.rs"].map(str::to_owned);
+        let files = [file("pages/a.md", text), file("README.md", "# The house\n")];
+        let paths = ["pages/a.md", "README.md", "crates/x/src/lib.rs", concat!("docs", "/c.md")].map(str::to_owned);
         check(&files, &paths).iter().map(ToString::to_string).collect()
     }
 
@@ -111,6 +127,7 @@ mod tests {
             "`[no](link.md)`",
             "```\n[no](link.md)\n```",
             "[`T`](crate::T)",
+            concat!("see `docs", "/c.md`."),
         ] {
             assert_eq!(found(text), [""; 0], "of {text}");
         }
@@ -118,8 +135,9 @@ mod tests {
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
-        assert_eq!(found("x\n[`b`](b.md)"), ["docs/a.md:2: link to b.md: there is no docs/b.md"]);
-        assert_eq!(found("[r](../README.md#no)"), ["docs/a.md:1: link to ../README.md#no: README.md has no heading #no"]);
+        assert_eq!(found("x\n[`b`](b.md)"), ["pages/a.md:2: link to b.md: there is no pages/b.md"]);
+        assert_eq!(found("[r](../README.md#no)"), ["pages/a.md:1: link to ../README.md#no: README.md has no heading #no"]);
         assert_eq!(found("[r](#no)").len(), 1);
+        assert_eq!(found(&format!("see {}", concat!("docs", "/none.md."))).len(), 1);
     }
 }
