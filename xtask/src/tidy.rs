@@ -8,6 +8,7 @@ mod names;
 mod readmes;
 mod source;
 mod text;
+mod unused;
 
 use anyhow::Result;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(repository: &Repository) -> Result<()> {
     findings.extend(links::check(&files, &paths));
     findings.extend(readmes::check(&files));
     findings.extend(manifests::check(&files));
+    findings.extend(unused::check(&files));
     findings.extend(level_table::check(&files));
     finding::report("tidy", findings)
 }

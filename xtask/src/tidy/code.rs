@@ -1,4 +1,12 @@
-//! Rust text without its comments and literals.
+//! Rust text as words, and without its comments and literals.
+
+/// Whether `word` is in the text and no part of a longer word.
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(part_of_word) && !text[at + word.len()..].chars().next().is_some_and(part_of_word)
+    })
+}
 
 /// Replaces comments, strings and characters by spaces; lines stay where they are.
 pub(super) fn without_comments_and_literals(text: &str) -> String {
@@ -86,7 +94,7 @@ fn end_of_char(chars: &[char], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_comments_and_literals;
+    use super::{has_word, without_comments_and_literals};
 
     #[test]
     fn code_stays_and_the_rest_goes() {
@@ -110,5 +118,11 @@ mod tests {
         for input in ["\"open", "/* open", "r#\"open\"", "// open", "\"\\"] {
             assert_eq!(without_comments_and_literals(input).trim(), "", "of {input:?}");
         }
+    }
+
+    #[test]
+    fn a_word_is_no_part_of_another() {
+        assert!(has_word("a unsafe{", "unsafe") && has_word("unsafe", "unsafe"));
+        assert!(!has_word("unsafe_code unsafer xunsafe", "unsafe"));
     }
 }

@@ -1,6 +1,6 @@
 //! Rules on Rust sources.
 
-use super::code::without_comments_and_literals;
+use super::code::{has_word, without_comments_and_literals};
 use crate::finding::Finding;
 use crate::levels::UNSAFE_FENCE;
 use crate::repository::SourceFile;
@@ -57,14 +57,6 @@ pub(super) fn stale_fence(files: &[SourceFile]) -> Vec<Finding> {
 
 fn is_rust(file: &SourceFile) -> bool {
     file.path.ends_with(".rs")
-}
-
-/// Whether `word` is in the line and no part of a longer word.
-fn has_word(line: &str, word: &str) -> bool {
-    let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(word).any(|(at, _)| {
-        !line[..at].chars().next_back().is_some_and(part_of_word) && !line[at + word.len()..].chars().next().is_some_and(part_of_word)
-    })
 }
 
 #[cfg(test)]
