@@ -1,1 +1,17 @@
 #![doc = include_str!("../README.md")]
+
+mod error;
+mod guard;
+mod identity;
+mod inputs;
+mod official;
+mod shape;
+mod statement;
+mod vanilla;
+
+pub use error::{CircuitError, OpeningFlaw};
+pub use identity::{CircuitIdentity, OfficialFile, identity};
+pub use inputs::public_inputs;
+pub use official::conversion_bytes;
+pub use statement::Statement;
+pub use vanilla::vanilla_check;
