@@ -5,7 +5,7 @@ use bellperson::groth16::{Parameters, generate_parameters};
 use blstrs::{Bls12, G1Affine, G1Projective, G2Projective, Scalar};
 use ff::{Field, PrimeField};
 use groth16_assembly::Sums;
-use groth16_assembly::VerifyingKey;
+use groth16_srs::VerifyingKey;
 use group::prime::PrimeCurveAffine;
 use group::{Curve, Group};
 

@@ -8,8 +8,9 @@ use blstrs::{G1Affine, G2Affine, Scalar};
 use ff::Field;
 use groth16_assembly::{
     BatchVerifyError, Blinding, DecodeError, KeyError, PARTITIONS_MAX, PartitionCollector, PartitionError, PreparedVerifyingKey, Proof,
-    UnverifiedProof, VerifyError, VerifyingKey, assemble_and_verify, verify_partitions,
+    UnverifiedProof, VerifyError, assemble_and_verify, verify_partitions,
 };
+use groth16_srs::VerifyingKey;
 use group::prime::PrimeCurveAffine;
 use pipeline_stage::{Classified, ErrorClass};
 use proptest::prelude::*;

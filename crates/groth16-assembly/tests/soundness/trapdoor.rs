@@ -3,7 +3,7 @@
 use blstrs::{G1Projective, G2Projective, Scalar};
 use ff::Field;
 use groth16_assembly::Sums;
-use groth16_assembly::VerifyingKey;
+use groth16_srs::VerifyingKey;
 use group::{Curve, Group};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
