@@ -24,8 +24,9 @@ pub(crate) fn input_sum<'a>(terms: impl Iterator<Item = (&'a G1Affine, Scalar)>)
             }
         }
         // Each bucket counts as often as its digit says: the sum of the running sums from the top.
+        // Empty buckets above the highest digit are left out: most inputs of a PoRep are challenge indices of at most 32 bits.
         let mut running = G1Projective::identity();
-        for bucket in buckets.iter().rev() {
+        for bucket in buckets.iter().rev().skip_while(|bucket| bool::from(bucket.is_identity())) {
             running += bucket;
             sum += running;
         }
