@@ -69,7 +69,7 @@ fn truncated_at_many_bytes() {
 }
 
 #[test]
-#[ignore = "every byte of two files; half a minute with --release"]
+#[ignore = "every byte of two files; about a minute with --release"]
 fn truncated_at_every_byte() {
     truncated(BARE, 1);
     truncated(WRAPPED, 1);
