@@ -20,7 +20,7 @@ pub struct Location {
     pub path: String,
     /// The document that path and offset belong to.
     pub document: Document,
-    /// Bytes from the start of the document.
+    /// Bytes from the start of the document: the value, or for what is missing or at odds with another value, the point where it was noticed.
     pub offset: u64,
 }
 
