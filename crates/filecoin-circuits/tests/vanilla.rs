@@ -139,7 +139,8 @@ fn statements_that_fit_no_circuit_are_refused() {
         Err(CircuitError::ChallengeCount { partition: 0, expected: 18, found: 2 })
     ));
     let other_size = Statement { seal_proof: SealProof::from_name("StackedDrg8MiBV1_1").unwrap(), ..statement };
-    assert!(vanilla_check(&other_size, &c1.partitions[0], &context()).is_err());
+    let error = vanilla_check(&other_size, &c1.partitions[0], &context()).unwrap_err();
+    assert!(matches!(error, CircuitError::Form { partition: 0, challenge: 0, .. }), "{error}");
 }
 
 #[test]
