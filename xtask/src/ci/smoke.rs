@@ -12,6 +12,8 @@ use crate::repository::{Repository, run as run_command, spelled};
 const C1: &str = "bench-data/porep-2kib/c1.json";
 /// One partition.
 const PROOF_BYTES: usize = 192;
+/// Exit code of the program for a proof that does not verify.
+const WRONG_INPUT: i32 = 65;
 
 /// Runs the main job in a data folder of its own.
 pub(super) fn run(repository: &Repository) -> Result<()> {
@@ -69,7 +71,7 @@ fn refuses_a_flipped_bit(repository: &Repository, data: &Path, proof: &Path) -> 
     let mut command = verify(repository, data, &broken);
     println!("$ {}", spelled(&command));
     let status = command.status().context("cannot start proofmill")?;
-    ensure!(!status.success(), "a proof with a flipped bit was accepted");
+    ensure!(status.code() == Some(WRONG_INPUT), "of a proof with a flipped bit: expected exit code {WRONG_INPUT}, found {status}");
     Ok(())
 }
 
