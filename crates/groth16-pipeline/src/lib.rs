@@ -1,1 +1,21 @@
 #![doc = include_str!("../README.md")]
+
+mod engine;
+mod error;
+mod items;
+mod keys;
+mod one_shot;
+mod quotient;
+mod stages;
+mod statement;
+mod sums;
+
+pub use engine::{Engine, EngineConfig, JobHandle, Need};
+pub use error::{EngineError, FinalizeError, QuotientError};
+pub use items::JobProof;
+pub use keys::{CircuitKeys, KeysError};
+pub use quotient::quotient;
+pub use scheduler::{JobError, Outcome, StageTime, StageTimes};
+pub use stages::BlindingSource;
+pub use statement::{ParsedPartition, Statement, Synthesized};
+pub use sums::sums;

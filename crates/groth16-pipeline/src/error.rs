@@ -1,0 +1,116 @@
+//! Why the engine, or one of its stages, failed.
+
+use circuit_synth::SynthError;
+use groth16_assembly::{PartitionError, RandomnessError, VerifyError};
+use pipeline_stage::{AcquireError, Classified, ErrorClass, OversizedBuffer};
+use prover_backend::BackendError;
+
+/// Why the engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The budget cannot hold one partition.
+    #[error(
+        "proving {circuit} needs at least {needed} bytes of host memory ({transforms} for the transforms, {sums} for the sums), the budget is {budget} bytes with {held} in use: raise the budget"
+    )]
+    Budget {
+        /// The largest circuit asked for.
+        circuit: String,
+        /// Bytes needed at least.
+        needed: u64,
+        /// Of which for transform buffers and scratch.
+        transforms: u64,
+        /// Of which for the sums.
+        sums: u64,
+        /// Bytes the budget has.
+        budget: u64,
+        /// Bytes in use already.
+        held: u64,
+    },
+    /// No circuit to prove.
+    #[error("an engine needs the keys of at least one circuit")]
+    NoCircuit,
+    /// Reservation failed.
+    #[error(transparent)]
+    Memory(#[from] AcquireError),
+    /// The circuit is too large for a domain.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A worker thread could not be started.
+    #[error("a worker thread could not be started: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+impl Classified for EngineError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Budget { .. } | Self::NoCircuit => ErrorClass::Fatal,
+            Self::Memory(error) => error.class(),
+            Self::Backend(error) => error.class(),
+            Self::Thread(_) => ErrorClass::Retryable,
+        }
+    }
+}
+
+/// Why there is no quotient polynomial.
+#[derive(Debug, thiserror::Error)]
+pub enum QuotientError {
+    /// The witness does not satisfy the circuit.
+    #[error("the witness does not satisfy the circuit; `circuit check` names the constraint")]
+    Unsatisfied,
+    /// A permit for two buffers could not be split (it is smaller than it was granted, which cannot happen).
+    #[error("the permit for two transform buffers is too small to be split")]
+    Split,
+    /// The matrices could not be evaluated.
+    #[error(transparent)]
+    Evaluate(#[from] SynthError),
+    /// A transform failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Memory was not granted.
+    #[error(transparent)]
+    Memory(#[from] AcquireError),
+    /// A buffer came out larger than its permit.
+    #[error(transparent)]
+    Oversized(#[from] OversizedBuffer),
+}
+
+impl Classified for QuotientError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Unsatisfied | Self::Split => ErrorClass::Fatal,
+            Self::Evaluate(error) => error.class(),
+            Self::Backend(error) => error.class(),
+            Self::Memory(error) => error.class(),
+            Self::Oversized(error) => error.class(),
+        }
+    }
+}
+
+/// Why sums did not become a proof.
+#[derive(Debug, thiserror::Error)]
+pub enum FinalizeError {
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessError),
+    /// The proof does not verify. Proving it again may help where hardware erred, never where the key is wrong.
+    #[error("the proof of partition {partition} does not verify: {source}")]
+    Verify {
+        /// Which partition.
+        partition: usize,
+        /// What verification said.
+        source: VerifyError,
+    },
+    /// The partition's place is taken or does not exist.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+}
+
+impl Classified for FinalizeError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Randomness(_) => ErrorClass::Retryable,
+            Self::Verify { source, .. } => source.class(),
+            Self::Partition(error) => error.class(),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Quotient polynomial and witness to the five sums.
+
+use std::sync::Arc;
+
+use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+use prover_backend::{BackendError, ProverBackend};
+
+use crate::items::{QuotientItem, SumsItem};
+use crate::sums::sums;
+
+pub(crate) struct MsmStage(pub(crate) Arc<dyn ProverBackend>);
+
+impl Stage for MsmStage {
+    type Input = QuotientItem;
+    type Output = SumsItem;
+    type Error = BackendError;
+
+    fn name(&self) -> StageName {
+        StageName::Msm
+    }
+
+    fn run(&mut self, item: QuotientItem, out: &mut dyn Outlet<SumsItem>, context: &StageContext) -> Result<(), BackendError> {
+        let QuotientItem { place, witness, public_inputs, h } = item;
+        let sums = sums(&place.keys, witness.view()?, &h, self.0.as_ref(), context)?;
+        // The largest buffers go before the item waits for the next stage.
+        drop((h, witness));
+        out.give(SumsItem { place, public_inputs, sums });
+        Ok(())
+    }
+}

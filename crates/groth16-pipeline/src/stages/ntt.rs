@@ -1,0 +1,32 @@
+//! Compact witness to quotient polynomial.
+
+use std::sync::Arc;
+
+use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+use prover_backend::{BackendError, ProverBackend};
+
+use crate::error::QuotientError;
+use crate::items::{QuotientItem, WitnessItem};
+use crate::quotient::quotient;
+
+pub(crate) struct NttStage(pub(crate) Arc<dyn ProverBackend>);
+
+impl Stage for NttStage {
+    type Input = WitnessItem;
+    type Output = QuotientItem;
+    type Error = QuotientError;
+
+    fn name(&self) -> StageName {
+        StageName::Ntt
+    }
+
+    fn run(&mut self, item: WitnessItem, out: &mut dyn Outlet<QuotientItem>, context: &StageContext) -> Result<(), QuotientError> {
+        let WitnessItem { place, witness, public_inputs } = item;
+        let h = {
+            let view = witness.view().map_err(BackendError::from)?;
+            quotient(place.keys.circuit(), view, self.0.as_ref(), context)?
+        };
+        out.give(QuotientItem { place, witness, public_inputs, h });
+        Ok(())
+    }
+}

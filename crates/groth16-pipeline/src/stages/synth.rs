@@ -1,0 +1,27 @@
+//! Partition to compact witness.
+
+use std::sync::Arc;
+
+use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+
+use crate::items::{PartitionItem, WitnessItem};
+use crate::statement::{Statement, Synthesized};
+
+pub(crate) struct SynthStage<S>(pub(crate) Arc<S>);
+
+impl<S: Statement> Stage for SynthStage<S> {
+    type Input = PartitionItem<S::Partition>;
+    type Output = WitnessItem;
+    type Error = S::Error;
+
+    fn name(&self) -> StageName {
+        StageName::Synth
+    }
+
+    fn run(&mut self, item: Self::Input, out: &mut dyn Outlet<WitnessItem>, context: &StageContext) -> Result<(), S::Error> {
+        let PartitionItem { place, body } = item;
+        let Synthesized { witness, public_inputs } = self.0.synthesize(&place.keys, place.index, body, context)?;
+        out.give(WitnessItem { place, witness, public_inputs });
+        Ok(())
+    }
+}
