@@ -184,12 +184,26 @@ fn a_class_peaks_by_its_sum_over_stages() {
     assert_eq!((class.bytes, class.buffers, class.peak_bytes), (0, 0, 50));
 }
 
+#[test]
+fn permits_of_other_books_or_classes_are_not_merged() {
+    let (ledger, other) = (books(8), books(8));
+    let mut permit = ledger.try_acquire(tile(3)).unwrap();
+    let foreign = permit.merge(other.try_acquire(tile(2)).unwrap()).unwrap_err();
+    assert_eq!(foreign.bytes(), 2);
+    let output = permit.merge(ledger.try_acquire(Request { class: Class::Output, ..tile(2) }).unwrap()).unwrap_err();
+    assert_eq!((output.bytes(), permit.bytes()), (2, 3));
+    permit.merge(ledger.try_acquire(Request { stage: Stage::Encode, ..tile(1) }).unwrap()).unwrap();
+    assert_eq!((permit.bytes(), permit.stage()), (4, Stage::Decode));
+    assert_eq!(ledger.snapshot().bytes(Space::Host, Class::Tile, Stage::Decode), 4);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Acquire(u64),
     Split(usize, u64),
     Shrink(usize, u64),
     Move(usize),
+    Merge(usize),
     Drop(usize),
 }
 
@@ -199,6 +213,7 @@ fn step() -> impl Strategy<Value = Step> {
         (any::<usize>(), 0u64..300).prop_map(|(i, n)| Step::Split(i, n)),
         (any::<usize>(), 0u64..300).prop_map(|(i, n)| Step::Shrink(i, n)),
         any::<usize>().prop_map(Step::Move),
+        any::<usize>().prop_map(Step::Merge),
         any::<usize>().prop_map(Step::Drop),
     ]
 }
@@ -215,6 +230,10 @@ proptest! {
                 Step::Split(i, bytes) if n > 0 => { let part = permits[i % n].split(bytes); permits.extend(part); }
                 Step::Shrink(i, bytes) if n > 0 => permits[i % n].shrink_to(bytes),
                 Step::Move(i) if n > 0 => permits[i % n].attribute_to(Stage::Encode),
+                Step::Merge(i) if n > 1 => {
+                    let part = permits.swap_remove(i % n);
+                    permits[i % (n - 1)].merge(part).unwrap();
+                }
                 Step::Drop(i) if n > 0 => drop(permits.swap_remove(i % n)),
                 _ => {}
             }
