@@ -47,8 +47,7 @@ fn lints(file: &SourceFile, table: &Table) -> Vec<Finding> {
         return vec![Finding::whole(&file.path, "has no lints: write `[lints]` and `workspace = true`")];
     };
     let mut findings = Vec::new();
-    let spelled = file.text.split("\n[lints").skip(1).collect::<String>();
-    if !spelled.lines().any(|line| line.trim_start().starts_with('#')) {
+    if !lints_are_explained(&file.text) {
         findings.push(Finding::whole(&file.path, "spells its own lints: say why in a comment beside them"));
     }
     let folder = file.path.trim_end_matches("Cargo.toml");
@@ -62,6 +61,13 @@ fn lints(file: &SourceFile, table: &Table) -> Vec<Finding> {
         findings.push(Finding::whole(&file.path, "spells its own lints and leaves missing_docs out"));
     }
     findings
+}
+
+/// Whether there is a comment among the lints or right above them.
+fn lints_are_explained(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with("[lints")).unwrap_or(lines.len());
+    lines[first.saturating_sub(1)..].iter().any(|line| line.trim_start().starts_with('#'))
 }
 
 #[cfg(test)]
@@ -95,6 +101,8 @@ mod tests {
         assert_eq!(found("crates/bls12-381-layout/Cargo.toml", own), [""; 0]);
         assert_eq!(found("crates/scheduler/Cargo.toml", own).len(), 1);
         assert_eq!(found("crates/bls12-381-layout/Cargo.toml", &own.replace("# Views of memory.\n", "")).len(), 1);
+        let above = own.replace("# Views of memory.\n", "").replace("[lints", "# Views of memory.\n[lints");
+        assert_eq!(found("crates/bls12-381-layout/Cargo.toml", &above), [""; 0]);
         assert_eq!(found("crates/bls12-381-layout/Cargo.toml", &own.replace("missing_docs = \"warn\"\n", "")).len(), 1);
     }
 
