@@ -91,6 +91,11 @@ impl<B, C: Label, S: Label> Lease<B, C, S> {
     pub fn attribute_to(&mut self, stage: S) {
         self.permit.attribute_to(stage);
     }
+
+    /// The buffer holds something of another class from now on.
+    pub fn reclassify(&mut self, class: C) {
+        self.permit.reclassify(class);
+    }
 }
 
 impl<B, C: Label, S: Label> Accounted<S> for Lease<B, C, S> {

@@ -347,12 +347,12 @@ impl<C: Label, S: Label> Ledger<C, S> {
         self.0.changed.notify_all();
     }
 
-    /// Moves `bytes` and `buffers` from one cell to another of the same class. The total does not change.
-    pub(crate) fn reattribute(&self, space: Space, class: C, from: S, to: S, bytes: u64, buffers: u64) {
+    /// Moves one buffer of `from.bytes` bytes to another cell. The total does not change.
+    pub(crate) fn reattribute(&self, from: &Request<C, S>, class: C, stage: S) {
         let mut state = self.lock();
-        if let Some(space) = state.spaces.iter_mut().find(|s| s.space == space) {
-            space.cells.sub(Self::cell(class, from), bytes, buffers);
-            space.cells.add(Self::cell(class, to), bytes, buffers);
+        if let Some(space) = state.spaces.iter_mut().find(|s| s.space == from.space) {
+            space.cells.sub(Self::cell(from.class, from.stage), from.bytes, 1);
+            space.cells.add(Self::cell(class, stage), from.bytes, 1);
         }
     }
 

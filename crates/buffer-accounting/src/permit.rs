@@ -43,10 +43,17 @@ impl<C: Label, S: Label> Permit<C, S> {
 
     /// Moves the attribution to another stage. The bytes in use do not change.
     pub fn attribute_to(&mut self, stage: S) {
-        let r = &mut self.request;
-        if r.stage != stage {
-            self.ledger.reattribute(r.space, r.class, r.stage, stage, r.bytes, 1);
-            r.stage = stage;
+        if self.request.stage != stage {
+            self.ledger.reattribute(&self.request, self.request.class, stage);
+            self.request.stage = stage;
+        }
+    }
+
+    /// The bytes are of another class from now on: the same buffer holds something else. The bytes in use do not change.
+    pub fn reclassify(&mut self, class: C) {
+        if self.request.class != class {
+            self.ledger.reattribute(&self.request, class, self.request.stage);
+            self.request.class = class;
         }
     }
 

@@ -229,7 +229,7 @@ proptest! {
                 Step::Acquire(bytes) => permits.extend(ledger.try_acquire(tile(bytes)).ok()),
                 Step::Split(i, bytes) if n > 0 => { let part = permits[i % n].split(bytes); permits.extend(part); }
                 Step::Shrink(i, bytes) if n > 0 => permits[i % n].shrink_to(bytes),
-                Step::Move(i) if n > 0 => permits[i % n].attribute_to(Stage::Encode),
+                Step::Move(i) if n > 0 => { permits[i % n].attribute_to(Stage::Encode); permits[(i / 2) % n].reclassify(Class::Output); }
                 Step::Merge(i) if n > 1 => {
                     let part = permits.swap_remove(i % n);
                     permits[i % (n - 1)].merge(part).unwrap();

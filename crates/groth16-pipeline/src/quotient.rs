@@ -70,6 +70,7 @@ pub fn quotient(
     if x.last().is_some_and(|top| !bool::from(top.is_zero())) {
         return Err(QuotientError::Unsatisfied);
     }
+    x.reclassify(Class::HPoly);
     Ok(x)
 }
 
