@@ -232,7 +232,10 @@ proptest! {
                 Step::Move(i) if n > 0 => { permits[i % n].attribute_to(Stage::Encode); permits[(i / 2) % n].reclassify(Class::Output); }
                 Step::Merge(i) if n > 1 => {
                     let part = permits.swap_remove(i % n);
-                    permits[i % (n - 1)].merge(part).unwrap();
+                    let same = permits[i % (n - 1)].class() == part.class();
+                    let merged = permits[i % (n - 1)].merge(part);
+                    prop_assert_eq!(merged.is_ok(), same);
+                    permits.extend(merged.err());
                 }
                 Step::Drop(i) if n > 0 => drop(permits.swap_remove(i % n)),
                 _ => {}
