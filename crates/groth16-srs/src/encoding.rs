@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_point_outside_the_subgroup_is_refused_when_checked() {
-        // x = 4 is the smallest x on the curve whose point has a cofactor part.
+        // Few points of the curve are in the subgroup: a small x soon gives one that is not.
         let mut x = [0u8; 48];
         x[0] = COMPRESSED;
         let outside = (1u8..=255).find_map(|v| {
