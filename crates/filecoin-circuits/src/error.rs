@@ -11,6 +11,9 @@ pub enum CircuitError {
     /// Memory was not granted.
     #[error(transparent)]
     Memory(#[from] AcquireError),
+    /// Compiling, opening, synthesising or checking failed.
+    #[error(transparent)]
+    Synthesis(#[from] circuit_synth::SynthError),
     /// The work was given up on request.
     #[error("cancelled before the partition was through")]
     Cancelled,
@@ -118,6 +121,7 @@ impl Classified for CircuitError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Memory(error) => error.class(),
+            Self::Synthesis(error) => error.class(),
             Self::Cancelled => ErrorClass::Cancelled,
             _ => ErrorClass::Fatal,
         }

@@ -2,7 +2,7 @@
 
 use c1_parse::{SealProof, SectorSize};
 use filecoin_proofs::DefaultPieceHasher;
-use storage_proofs_core::parameter_cache::{CacheableParameters, PARAMETERS, parameter_id, verifying_key_id};
+use storage_proofs_core::parameter_cache::{CacheableParameters, PARAMETERS, VERSION, parameter_id, verifying_key_id};
 use storage_proofs_porep::stacked::{PublicParams, StackedCircuit, StackedCompound};
 
 use crate::CircuitError;
@@ -15,6 +15,8 @@ use crate::shape::{PoRepTree, ShapeJob, with_shape};
 pub struct CircuitIdentity {
     /// Our name, for instance `porep-32gib`; names the compiled circuit.
     pub name: &'static str,
+    /// Name of the file that [`compile`](crate::compile) makes, for instance `porep-32gib-v28.circuit`.
+    pub compiled_name: String,
     /// The official identifier, `stacked-proof-of-replication-...`.
     pub identifier: String,
     /// The official proving parameters.
@@ -56,6 +58,11 @@ pub(crate) fn circuit_name(size: SectorSize) -> &'static str {
     }
 }
 
+/// Name of the file of a compiled circuit. The version is that of the official circuits: it changes when their constraints do.
+pub(crate) fn compiled_name(size: SectorSize) -> String {
+    format!("{}-v{VERSION}.circuit", circuit_name(size))
+}
+
 /// Which circuit a seal proof uses.
 ///
 /// # Errors
@@ -78,6 +85,7 @@ impl ShapeJob for Identify {
         >>::cache_identifier(params);
         Ok(CircuitIdentity {
             name: circuit_name(self.seal_proof.sector_size),
+            compiled_name: compiled_name(self.seal_proof.sector_size),
             params: OfficialFile::new(parameter_id(&identifier)),
             verifying_key: OfficialFile::new(verifying_key_id(&identifier)),
             identifier,

@@ -7,6 +7,7 @@ mod inputs;
 mod official;
 mod shape;
 mod statement;
+mod synthesis;
 mod vanilla;
 
 pub use error::{CircuitError, OpeningFlaw};
@@ -14,4 +15,5 @@ pub use identity::{CircuitIdentity, OfficialFile, identity};
 pub use inputs::public_inputs;
 pub use official::conversion_bytes;
 pub use statement::Statement;
+pub use synthesis::{Checked, Synthesized, check, compile, open, open_or_compile, synthesize};
 pub use vanilla::vanilla_check;
