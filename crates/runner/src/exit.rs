@@ -131,7 +131,7 @@ impl Failure {
 
     /// An error of one of the prover's parts, where `subject` says what was worked on (a file, a circuit). `fatal` is the code when the
     /// error is neither the system's, nor the memory budget's, nor temporary.
-    pub(crate) fn from_part(subject: impl fmt::Display, error: &impl Classified, fatal: Exit) -> Self {
+    pub(crate) fn from_part(subject: impl fmt::Display, error: &dyn Classified, fatal: Exit) -> Self {
         let message = format!("{subject}: {}", sentence(error));
         match error.class() {
             ErrorClass::Cancelled => Self { exit: Exit::Temporary, message, cancelled: true },
@@ -152,6 +152,9 @@ impl Error for Failure {}
 fn exit_of(error: &(dyn Error + 'static), class: ErrorClass, fatal: Exit) -> Exit {
     let mut cause = Some(error);
     while let Some(link) = cause {
+        if let Some(failure) = link.downcast_ref::<Failure>() {
+            return failure.exit;
+        }
         if let Some(io) = link.downcast_ref::<io::Error>() {
             return match io.kind() {
                 io::ErrorKind::PermissionDenied => Exit::Permission,
@@ -188,7 +191,7 @@ pub(crate) fn sentence(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// The system's reason without its number: "No space left on device".
+/// The system's reason without its number and what may follow it (the random name of an unfinished file): "No space left on device".
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
@@ -245,6 +248,14 @@ mod tests {
     fn signals_have_the_shells_codes() {
         assert_eq!([1, 2, 15].map(|n| Exit::Signal(n).code()), [129, 130, 143]);
         assert!(Exit::help().contains("  65  wrong input"));
+    }
+
+    #[test]
+    fn the_readme_has_the_same_table() {
+        for (exit, meaning) in Exit::TABLE {
+            let row = format!("| {} | {meaning} |", exit.code());
+            assert!(include_str!("../README.md").contains(&row), "{row}");
+        }
     }
 
     #[test]

@@ -4,10 +4,14 @@ mod cli;
 mod commands;
 mod config;
 mod exit;
+mod input;
 mod output;
 mod paths;
+mod porep;
 mod resources;
+mod session;
 mod signals;
+mod store;
 
 use std::process::ExitCode;
 
@@ -17,6 +21,7 @@ use pipeline_stage::Cancel;
 use cli::Cli;
 use config::{Config, Environment, OutputFormat, Value};
 use exit::{Exit, Failure};
+use output::Bars;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -47,11 +52,13 @@ fn run(cli: Cli) -> Exit {
     };
     let format = config.output.value;
     let log = telemetry::LogOptions { filter: Some(config.log.value.show()), format: telemetry::LogFormat::Text };
-    if let Err(error) = telemetry::init(&log) {
+    let bars = Bars::new(config.progress.value);
+    let stderr = bars.clone();
+    if let Err(error) = telemetry::init_with_writer(&log, move || stderr.stderr()) {
         return output::present(name, format, Err(Failure::new(Exit::Internal, format!("logging could not be set up: {error}"))));
     }
     let cancel = Cancel::new();
     let (grace, seen) = (config.stop_grace.value, cancel.clone());
-    let result = signals::supervise(&cancel, grace, move || commands::run(cli.command, &config, &seen));
+    let result = signals::supervise(&cancel, grace, move || commands::run(cli.command, &config, &bars, &seen));
     output::present(name, format, result)
 }

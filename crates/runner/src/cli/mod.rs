@@ -1,9 +1,13 @@
 //! The grammar of the command line.
 
+mod params;
+mod prove;
 mod settings;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use params::{CircuitCommand, ParamsCommand};
+pub(crate) use prove::{ProveArgs, VerifyArgs};
 pub(crate) use settings::SettingFlags;
 
 use crate::config::KEYS;
@@ -27,6 +31,20 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Prove C1 files and print the proofs
+    ///
+    /// On first use for a sector size, compiles its circuit and, for sizes that are only for tests, makes development parameters; both are kept.
+    /// Prints one line of hex a C1 file, in order, and tables of time and memory on standard error. Several files are proved as one pipeline;
+    /// a line then ends in the file's name.
+    Prove(ProveArgs),
+    /// Verify a proof against a C1 file or public inputs
+    Verify(VerifyArgs),
+    /// Make, check, import, export and list proving parameters
+    #[command(subcommand)]
+    Params(ParamsCommand),
+    /// Compile circuits, check C1 files against them, tell about them
+    #[command(subcommand)]
+    Circuit(CircuitCommand),
     /// Say what this machine has: cores, vector units, memory and its limit, GPU, disk space, parameters, circuits
     Doctor,
     /// Print the effective configuration and where each value comes from
@@ -44,6 +62,21 @@ impl Command {
     /// The name for reports.
     pub(crate) fn name(&self) -> &'static str {
         match self {
+            Self::Prove(_) => "prove",
+            Self::Verify(_) => "verify",
+            Self::Params(command) => match command {
+                ParamsCommand::Setup { .. } => "params setup",
+                ParamsCommand::Check { .. } => "params check",
+                ParamsCommand::Import { .. } => "params import",
+                ParamsCommand::Export { .. } => "params export",
+                ParamsCommand::List => "params list",
+            },
+            Self::Circuit(command) => match command {
+                CircuitCommand::Compile { .. } => "circuit compile",
+                CircuitCommand::Check { .. } => "circuit check",
+                CircuitCommand::Inputs { .. } => "circuit inputs",
+                CircuitCommand::Info { .. } => "circuit info",
+            },
             Self::Doctor => "doctor",
             Self::Config => "config",
             Self::Completions { .. } => "completions",

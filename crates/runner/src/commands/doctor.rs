@@ -9,6 +9,7 @@ use crate::config::{Bytes, Config};
 use crate::exit::Failure;
 use crate::output::Report;
 use crate::resources;
+use crate::store::{self, Listed};
 
 /// Lines of a label and what is to say about it.
 #[derive(Default)]
@@ -37,6 +38,7 @@ pub(crate) fn examine(config: &Config) -> Report {
     lines.add("threads", format!("{threads} ({})", config.threads.source));
     let parameters = folder("parameters", config.params_dir(), &mut lines);
     let circuits = folder("circuits", config.cache_dir(), &mut lines);
+    let kept = kept(config, &mut lines);
     for problem in &machine.problems {
         lines.add("unknown", problem);
     }
@@ -53,6 +55,7 @@ pub(crate) fn examine(config: &Config) -> Report {
             "threads": threads,
             "parameters": parameters,
             "circuits": circuits,
+            "kept": kept,
         }),
     )
 }
@@ -107,6 +110,24 @@ fn folder(label: &str, path: Result<&std::path::PathBuf, Failure>, lines: &mut L
             json!({ "folder": path.display().to_string(), "state": state, "free_bytes": space.ok().map(|space| space.available_bytes) })
         }
     }
+}
+
+/// The parameters and circuits that are there.
+fn kept(config: &Config, lines: &mut Lines) -> Json {
+    let (mut keys, mut circuits) = (Vec::new(), Vec::new());
+    for Listed { path, found } in config.params_dir().and_then(|folder| store::list_keys(folder)).unwrap_or_default() {
+        let what = match found {
+            Ok(info) => format!("{}, {}", super::params::short_origin(info.origin), Bytes(info.file_bytes)),
+            Err(problem) => problem,
+        };
+        lines.add("  key", format!("{}: {what}", path.display()));
+        keys.push(path.display().to_string());
+    }
+    for Listed { path, found } in config.cache_dir().and_then(|folder| store::list_circuits(folder)).unwrap_or_default() {
+        lines.add("  circuit", format!("{}: {}", path.display(), found.map_or_else(|problem| problem, |bytes| Bytes(bytes).to_string())));
+        circuits.push(path.display().to_string());
+    }
+    json!({ "parameters": keys, "circuits": circuits })
 }
 
 /// What can be done with a folder, by looking only.

@@ -7,7 +7,7 @@ mod value;
 
 pub(crate) use keys::{KEYS, Key};
 pub(crate) use layers::{FlagValues, Source};
-pub(crate) use value::{Bytes, LogLevel, MemoryBudget, OutputFormat, Progress, Size, Threads, Value};
+pub(crate) use value::{Bytes, LogLevel, MemoryBudget, OutputFormat, Progress, Threads, Value};
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,5 +1,8 @@
 //! What the user sees: one report on standard output, notes and progress on standard error.
 
+mod file;
+mod progress;
+mod summary;
 mod table;
 
 use std::io::{self, Write};
@@ -7,6 +10,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+pub(crate) use file::{OutFile, create_folder};
+pub(crate) use progress::{Bar, Bars};
+pub(crate) use summary::{Parameters, Steps, Summary};
 pub(crate) use table::Table;
 
 use crate::config::OutputFormat;
@@ -22,6 +28,10 @@ pub(crate) struct Report {
     pub(crate) text: String,
     /// For standard error, after the work (text output only).
     pub(crate) aside: String,
+    /// True when the JSON object is what a person wants too, for instance to keep it in a file.
+    is_document: bool,
+    /// What failed although the rest was done; the first one decides the exit code.
+    pub(crate) failures: Vec<Failure>,
     /// The fields of the JSON object besides `version` and `command`.
     pub(crate) fields: Map<String, Json>,
 }
@@ -33,18 +43,27 @@ impl Report {
             Json::Object(fields) => fields,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
-        Self { text: text.into(), aside: String::new(), fields }
+        Self { text: text.into(), aside: String::new(), failures: Vec::new(), is_document: false, fields }
+    }
+
+    /// A report that is a JSON object whatever the output.
+    pub(crate) fn document(fields: Json) -> Self {
+        Self { is_document: true, ..Self::new(String::new(), fields) }
     }
 }
 
 /// Puts the outcome of a command on standard output and standard error, and says what the process returns.
 pub(crate) fn present(command: &str, format: OutputFormat, result: Result<Report, Failure>) -> Exit {
-    let result = result.and_then(|report| match format {
-        OutputFormat::Text => Ok((report.text, report.aside)),
-        OutputFormat::Json => object(command, report.fields).map(|text| (text, String::new())),
+    let result = result.and_then(|report| {
+        let exit = report.failures.first().map_or(Exit::Success, |failure| failure.exit);
+        let failures: String = report.failures.iter().map(failure_lines).collect();
+        match format {
+            OutputFormat::Text if !report.is_document => Ok((exit, report.text, report.aside + &failures)),
+            _ => object(command, report.fields).map(|text| (exit, text, failures)),
+        }
     });
     let (exit, text, aside) = match result {
-        Ok((text, aside)) => (Exit::Success, text, aside),
+        Ok(presented) => presented,
         Err(failure) => {
             let error = json!({ "exit_code": failure.exit.code(), "message": failure.message });
             let text = match format {

@@ -1,0 +1,187 @@
+//! The main job on the 2 KiB sector: one set-up, then proofs that verify and proofs that must not.
+
+mod support;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use support::{Place, bench_data, finish};
+
+fn c1(name: &str) -> String {
+    bench_data(name).to_str().unwrap().to_owned()
+}
+
+/// One test, so that parameters and circuit are made once.
+#[test]
+fn prove_verify_refuse() {
+    let place = Place::new();
+    first_proof(&place);
+    refused_proofs(&place);
+    several_at_once(&place);
+    parameters(&place);
+    damaged_files(&place);
+    a_signal_stops_cleanly(&place);
+}
+
+fn first_proof(place: &Place) {
+    let run =
+        place.run(&["prove", &c1("porep-2kib/c1.json"), "--out", "proof.bin", "--miner-id", "1000", "--sector-number", "1"]).succeeded();
+    assert!(run.stderr.contains("FOR TESTING ONLY"), "{}", run.stderr);
+    for word in ["parse", "synth", "ntt", "msm", "finalize", "witness", "anonymous", "file-backed"] {
+        assert!(run.stderr.contains(word), "{word:?} is not in {}", run.stderr);
+    }
+    let raw = std::fs::read(place.path("proof.bin")).unwrap();
+    assert_eq!(raw.len(), 192);
+    let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(run.stdout, format!("{hex}\n"));
+    std::fs::write(place.path("proof.hex"), &run.stdout).unwrap();
+    // Nothing but the proof, the key and the circuit.
+    let files = place.files();
+    let ends = |end: &str| files.iter().filter(|file| file.to_string_lossy().ends_with(end)).count();
+    assert_eq!((files.len(), ends(".pmkey"), ends("proof.bin"), ends("proof.hex")), (4, 1, 1, 1), "{files:?}");
+
+    for proof in ["proof.bin", "proof.hex"] {
+        let run = place.run(&["verify", proof, "--c1", &c1("porep-2kib/c1.raw.json")]).succeeded();
+        assert!(run.stdout.contains("verified"), "{}", run.stdout);
+    }
+    let inputs = place.run(&["circuit", "inputs", &c1("porep-2kib/c1.json")]).succeeded();
+    assert_eq!(inputs.object()["partitions"][0].as_array().unwrap().len(), 39);
+    std::fs::write(place.path("inputs.json"), &inputs.stdout).unwrap();
+    let run = place.run(&["verify", "proof.bin", "--public-inputs", "inputs.json", "--output", "json"]).succeeded();
+    assert_eq!(run.object()["verified"], true);
+}
+
+fn refused_proofs(place: &Place) {
+    let sector = c1("porep-2kib/c1.json");
+    let raw = std::fs::read(place.path("proof.bin")).unwrap();
+    let mut wrong = Vec::new();
+    // A bit in each element, and in a flag.
+    for (byte, bit) in [(0, 0x20), (20, 1), (47, 1), (60, 4), (143, 1), (150, 8), (191, 1)] {
+        let mut proof = raw.clone();
+        proof[byte] ^= bit;
+        wrong.push(proof);
+    }
+    wrong.extend([raw[..191].to_vec(), [&raw[..], &raw[..]].concat(), vec![0; 192], Vec::new()]);
+    for proof in wrong {
+        std::fs::write(place.path("wrong.bin"), &proof).unwrap();
+        place.run(&["verify", "wrong.bin", "--c1", &sector]).refused(65, &["wrong.bin"]);
+    }
+    place.run(&["verify", "proof.bin", "--c1", &c1("porep-2kib/c1-synthetic.json")]).refused(65, &["proof.bin", "verify"]);
+    let mut inputs: serde_json::Value = serde_json::from_slice(&std::fs::read(place.path("inputs.json")).unwrap()).unwrap();
+    inputs["partitions"][0].as_array_mut().unwrap().swap(1, 2);
+    std::fs::write(place.path("swapped.json"), inputs.to_string()).unwrap();
+    place.run(&["verify", "proof.bin", "--public-inputs", "swapped.json"]).refused(65, &["proof.bin"]);
+}
+
+fn several_at_once(place: &Place) {
+    let bare = place.path("bare.json");
+    std::fs::copy(bench_data("porep-2kib/c1.raw.json"), &bare).unwrap();
+    let inputs = [c1("porep-2kib/c1.json"), c1("porep-2kib/c1-synthetic.json"), bare.to_str().unwrap().to_owned()];
+    let mut arguments = vec!["prove", "--out-dir", "proofs", "--output", "json"];
+    arguments.extend(inputs.iter().map(String::as_str));
+    let run = place.run(&arguments).succeeded();
+    assert!(!run.stderr.contains("TESTING"), "nothing is set up twice: {}", run.stderr);
+    let object = run.object();
+    let proofs = object["proofs"].as_array().unwrap();
+    assert_eq!(proofs.len(), 3);
+    assert!(object["summary"]["resident"]["anonymous_bytes"].as_u64().unwrap() > 0);
+    assert!(object["summary"]["stages"].as_array().unwrap().iter().all(|stage| stage["items"] == 3), "{}", object["summary"]["stages"]);
+    for (input, name) in inputs.iter().zip(["c1", "c1-synthetic", "bare"]) {
+        let proof = format!("proofs/{name}.proof");
+        place.run(&["verify", &proof, "--c1", input]).succeeded();
+    }
+    assert_eq!(proofs[1]["seal_proof"], "StackedDrg2KiBV1_1_Feat_SyntheticPoRep");
+    assert_eq!(proofs[1]["verified"], true);
+    // Blinding is fresh: two proofs of one sector differ.
+    assert_ne!(proofs[0]["proof"], proofs[2]["proof"]);
+}
+
+fn parameters(place: &Place) {
+    let object = place.run(&["params", "list", "--output", "json"]).succeeded().object();
+    let entry = &object["parameters"][0];
+    assert_eq!((entry["circuit"].as_str(), entry["official"].as_bool()), (Some("porep-2kib"), Some(false)));
+    let key = entry["file"].as_str().unwrap().to_owned();
+    assert!(place.run(&["params", "check"]).succeeded().stdout.contains("sound"));
+    place.run(&["params", "setup", "--sector-size", "2KiB"]).refused(73, &["--force", &key]);
+
+    place.run(&["params", "export", "key.vk", "--sector-size", "2KiB", "--verifying-key"]).succeeded();
+    place.run(&["verify", "proof.bin", "--c1", &c1("porep-2kib/c1.json"), "--verifying-key", "key.vk"]).succeeded();
+    let other = c1("porep-2kib/reference.vk");
+    place.run(&["verify", "proof.bin", "--c1", &c1("porep-2kib/c1.json"), "--verifying-key", &other]).refused(65, &["proof.bin"]);
+
+    // A key that does not have the published digest is not imported.
+    place.run(&["params", "import", "key.vk", "--sector-size", "2KiB", "--force"]).refused(65, &["key.vk", "1114707768"]);
+    place.run(&["params", "import", "absent", "--sector-size", "2KiB"]).refused(66, &["absent"]);
+
+    let text = place.run(&["doctor"]).succeeded().stdout;
+    assert!(text.contains(&key) && text.contains("development"), "{text}");
+    let checked = place.run(&["circuit", "check", &c1("porep-2kib/c1.json")]).succeeded().stdout;
+    assert!(checked.contains("all 2687921 constraints hold"), "{checked}");
+    place.run(&["circuit", "check", &c1("porep-2kib/c1.json"), "--partition", "1"]).refused(64, &["no partition 1"]);
+    let info = place.run(&["circuit", "info", "--sector-size", "2KiB"]).succeeded().stdout;
+    assert!(info.contains("2687921 constraints") && info.contains("032d3138d22506ec"), "{info}");
+}
+
+/// The only file below the place with this extension.
+fn only(place: &Place, extension: &str) -> std::path::PathBuf {
+    let mut found = place.files().into_iter().filter(|file| file.extension().is_some_and(|e| e == extension));
+    let file = found.next().unwrap();
+    assert_eq!(found.next(), None);
+    place.path(file.to_str().unwrap())
+}
+
+fn change_byte(path: &Path, offset: u64) {
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, offset).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], offset).unwrap();
+}
+
+fn damaged_files(place: &Place) {
+    let sector = c1("porep-2kib/c1.json");
+    let key = only(place, "pmkey");
+    // In the header: refused when opened. In a section: found by the check.
+    change_byte(&key, 40);
+    place.run(&["prove", &sector]).refused(65, &["pmkey"]);
+    change_byte(&key, 40);
+    let middle = std::fs::metadata(&key).unwrap().len() / 2;
+    change_byte(&key, middle);
+    place.run(&["params", "check"]).refused(65, &["pmkey", "checksum"]);
+    change_byte(&key, middle);
+    place.run(&["params", "check"]).succeeded();
+    // A damaged circuit is compiled again.
+    let circuit = only(place, "circuit");
+    let length = std::fs::metadata(&circuit).unwrap().len();
+    std::fs::File::options().write(true).open(&circuit).unwrap().set_len(length / 2).unwrap();
+    let again = place.run(&["prove", &sector, "--out", "again.bin"]).succeeded();
+    assert!(!again.stderr.contains("TESTING"), "the key still fits: {}", again.stderr);
+    place.run(&["verify", "again.bin", "--c1", &sector]).succeeded();
+    assert_eq!(std::fs::metadata(&circuit).unwrap().len(), length);
+}
+
+fn a_signal_stops_cleanly(place: &Place) {
+    let before = place.files();
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut child = place
+            .command()
+            .args(["params", "setup", "--sector-size", "2KiB", "--force"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The key's unfinished file tells that the set-up is under way.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while place.files() == before {
+            assert!(Instant::now() < deadline, "no set-up within a minute");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let id = child.id().to_string();
+        let sent = finish(std::process::Command::new("kill").args(["-s", signal, &id]));
+        assert_eq!(sent.code, 0);
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert_eq!(place.files(), before, "an unfinished file was left behind");
+    }
+    place.run(&["verify", "proof.bin", "--c1", &c1("porep-2kib/c1.json")]).succeeded();
+}
