@@ -18,7 +18,7 @@ use crate::{CircuitError, OpeningFlaw, Statement};
 /// Verifies a partition as the library verifies vanilla proofs, and what the circuit reads besides: that the data path and the replica path hash to
 /// their roots, and that the labels hashed are those of the parents' columns. What passes satisfies the circuit.
 ///
-/// Holds one challenge at a time; 0.2 CPU seconds for a partition of a 32 GiB sector.
+/// Holds one challenge at a time; 0.3 CPU seconds for a partition of a 32 GiB sector.
 ///
 /// # Errors
 /// [`CircuitError::Refused`] with the part that does not hold; form and number errors; cancellation.

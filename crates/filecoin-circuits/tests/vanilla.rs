@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
+#[path = "support/process.rs"]
+mod process;
 mod support;
 
 use c1_parse::{C1, SealProof};
@@ -11,7 +13,7 @@ use filecoin_proofs_api::seal::SealCommitPhase1Output;
 use pipeline_stage::{Cancel, Classified, ErrorClass, Space, StageContext, StageName};
 use serde_json::Value;
 use support::{challenge, context, kept, parsed, tampered};
-use virtual_sector::{Labels, SectorSize, Spec, fabricate};
+use virtual_sector::{Fixture, Labels, SectorSize, Spec, fabricate, seal_fixture};
 
 fn verify_all(c1: &C1) -> Result<(), CircuitError> {
     let statement = Statement::from(c1);
@@ -160,4 +162,28 @@ fn a_raised_flag_ends_the_verification_and_memory_is_asked_for() {
 fn a_fully_labelled_sector_passes_too() {
     let made = fabricate(&Spec { labels: Labels::All, ..Spec::new(SectorSize::KiB2) }).unwrap();
     verify_all(&parsed(&made.file.raw)).unwrap();
+}
+
+/// Sealed here, in a process whose library cache is in a folder of its own: no such file is kept.
+#[test]
+fn a_non_interactive_proof_passes_in_all_partitions() {
+    const TEST: &str = "a_non_interactive_proof_passes_in_all_partitions";
+    if process::step().is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = format!("{}/", folder.path().display());
+        return process::run_alone(TEST, "run", folder.path(), &[("FIL_PROOFS_CACHE_DIR", &cache)]);
+    }
+    let file = seal_fixture(Fixture::KiB2NonInteractive, std::path::Path::new(".")).unwrap();
+    let c1 = parsed(&file.raw);
+    assert_eq!(c1.partitions.len(), 13);
+    verify_all(&c1).unwrap();
+    let statement = Statement::from(&c1);
+    statement.check_sector(1000, 1).unwrap();
+    // Its challenges do not come from the seed, and each partition has its own.
+    let inputs: Vec<_> = (0..13).map(|k| public_inputs(&statement, k).unwrap()).collect();
+    let reseeded = Statement { seed: [7; 32], ..statement };
+    assert!((0..13).all(|k| public_inputs(&reseeded, k).unwrap() == inputs[k]));
+    assert!((1..13).all(|k| inputs[k] != inputs[0]));
+    let swapped = c1_parse::Partition { index: 1, challenges: c1.partitions[0].challenges.clone() };
+    assert!(matches!(vanilla_check(&statement, &swapped, &context()), Err(CircuitError::Refused { partition: 1, .. })));
 }
