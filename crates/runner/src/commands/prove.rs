@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+use buffer_accounting::Label;
 use c1_parse::{SealProof, SectorSize};
 use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, JobError, JobHandle, JobProof};
-use pipeline_stage::{Classified, ErrorClass, StageName};
+use pipeline_stage::{Class, Classified, ErrorClass, Space, StageName};
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 use telemetry::{MemorySampler, Stopwatch};
@@ -58,7 +59,7 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let keys = open_keys(&orders, session, &mut steps)?;
     let circuits: Vec<_> = keys.values().cloned().collect();
     let origins = circuits.iter().map(|keys| Parameters::of(keys)).collect();
-    let config = EngineConfig { stop: session.cancel.clone(), ..EngineConfig::default() };
+    let config = EngineConfig { stop: session.cancel.clone(), jobs_bytes: jobs_bytes(&orders, session), ..EngineConfig::default() };
     let statement = Porep { keys, sector: args.sector };
     let engine = Engine::start(statement, &circuits, session.backend(), &session.ledger, &config)
         .map_err(|error| Failure::from_part("the pipeline cannot start", &error, Exit::Unavailable))?;
@@ -71,6 +72,14 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let elapsed = stopwatch.elapsed().ok();
     let summary = Summary { steps: &steps, parameters: origins, stages: &times, ledger: &session.ledger, peak, elapsed };
     Ok(report(done, &summary))
+}
+
+/// What vanilla proofs take at most while the pipeline runs, besides those that are held already: one file being parsed while another one's
+/// partitions wait for synthesis, as much as the largest took when it was checked, and the library's form of the partition in synthesis.
+fn jobs_bytes(orders: &[Order], session: &Session<'_>) -> u64 {
+    let checked = session.ledger.snapshot().class(Space::Host, Class::VanillaProof).peak_bytes;
+    let converted = orders.iter().map(|order| filecoin_circuits::conversion_bytes(order.seal_proof)).max().unwrap_or(0);
+    2 * checked + converted
 }
 
 /// Where each proof goes. Files are prepared now, so that a place that cannot be written to is found before the work.
@@ -211,7 +220,11 @@ fn job_failure(path: &Path, error: &JobError) -> Failure {
         JobError::Stage { stage, error } => {
             // Parsing and synthesis judge the input; so does the first transform, and verification judges input and key together.
             let part: &dyn Classified = error.as_ref();
-            Failure::from_part(format!("{}: {stage}", path.display()), part, Exit::Data)
+            let mut failure = Failure::from_part(format!("{}: {stage}", path.display()), part, Exit::Data);
+            if *stage == StageName::Finalize.name() && !failure.cancelled {
+                failure.message.push_str("; `proofmill params check` tells whether the parameters are damaged");
+            }
+            failure
         }
         other => {
             let exit = match other.class() {

@@ -21,6 +21,10 @@ use crate::session::Session;
 /// Time between two looks at a folder that another process has locked.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
+/// Keys up to this size, those of the test sizes, are compared with all their checksums before they are used: less than a second. Larger
+/// ones are compared by `params check`; a proof from a damaged key does not verify and is not given out in any case.
+const CHECKED_WHOLE_BYTES_MAX: u64 = 2 << 30;
+
 /// Which keys may be opened.
 pub(crate) fn policy(session: &Session<'_>) -> OriginPolicy {
     if session.config.accept_development_parameters.value { OriginPolicy::Any } else { OriginPolicy::OfficialForProduction }
@@ -63,8 +67,14 @@ pub(crate) fn open_or_setup(session: &Session<'_>, size: SectorSize, circuit: Co
         }
         set_up(session, &circuit, &wanted, &path, KeyRequest { seed: None, replace: false })?;
     }
-    let key = ProvingKey::open(&path, &wanted, policy(session), &session.context(StageName::Setup))
+    let context = session.context(StageName::Setup);
+    let key = ProvingKey::open(&path, &wanted, policy(session), &context)
         .map_err(|error| Failure::from_part("proving parameters", &error, Exit::Data))?;
+    if there && key.file_bytes() <= CHECKED_WHOLE_BYTES_MAX {
+        let bar = session.bars.bytes("check");
+        key.verify_checksums(&mut |progress| bar.set(progress.done, progress.total), &context)
+            .map_err(|error| Failure::from_part("proving parameters", &error, Exit::Data))?;
+    }
     let keys = CircuitKeys::new(circuit, key).map_err(|error| Failure::from_part("proving parameters", &error, Exit::Data))?;
     Ok(Arc::new(keys))
 }
