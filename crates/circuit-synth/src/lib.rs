@@ -25,5 +25,5 @@ pub use compiled::CompiledCircuit;
 pub use error::SynthError;
 pub use evaluate::{RowOrder, evaluate, evaluate_scratch_bytes};
 pub use shape::CircuitShape;
-pub use witness::CompactWitness;
+pub use witness::{CompactWitness, witness_bytes_max};
 pub use witness_cs::synthesize_witness;

@@ -50,12 +50,30 @@ impl OwnedBytes for CompactWitness {
     }
 }
 
-const CHUNK_BYTES: u64 = (FULL_CHUNK * size_of::<Scalar>()) as u64;
+/// Full-size values by which a chunk grows: 128 KiB.
+const GROWTH: usize = 1 << 12;
+const GROWTH_BYTES: u64 = (GROWTH * size_of::<Scalar>()) as u64;
+
+fn fixed_bytes(variables: usize) -> u64 {
+    let (words, blocks) = (variables.div_ceil(64), variables.div_ceil(RANK_BLOCK));
+    (16 * words + 4 * blocks + chunks_max(variables) * size_of::<Vec<Scalar>>()) as u64
+}
+
+/// Chunk headers: one for each chunk there can be at most.
+fn chunks_max(variables: usize) -> usize {
+    variables.div_ceil(FULL_CHUNK) + 1
+}
+
+/// Bytes that the witness of so many variables takes from the ledger at most while it is made: if every value were full-size.
+#[must_use]
+pub fn witness_bytes_max(variables: usize) -> u64 {
+    fixed_bytes(variables) + variables.div_ceil(GROWTH) as u64 * GROWTH_BYTES + GROWTH_BYTES
+}
 
 /// Takes auxiliary values one by one; the inputs, which are few, are put in front at the end.
 ///
 /// The words are allocated once for the number of variables the circuit has; full-size values come in chunks, each under bytes that the
-/// ledger granted before it is made.
+/// ledger granted before it grows.
 pub(crate) struct WitnessBuilder {
     witness: CompactWitness,
     permit: Permit,
@@ -72,16 +90,13 @@ impl WitnessBuilder {
     pub(crate) fn new(inputs: usize, auxiliary: usize, context: &StageContext) -> Result<Self, SynthError> {
         let variables = inputs + auxiliary;
         let (words, blocks) = (variables.div_ceil(64), variables.div_ceil(RANK_BLOCK));
-        // Chunk headers: one for each chunk there can be at most.
-        let chunks = variables.div_ceil(FULL_CHUNK) + 1;
-        let bytes = 16 * words + 4 * blocks + chunks * size_of::<Vec<Scalar>>();
-        let permit = context.acquire(Class::Witness, bytes as u64)?;
+        let permit = context.acquire(Class::Witness, fixed_bytes(variables))?;
         let witness = CompactWitness {
             variables,
             ones: vec![0; words],
             full_flags: vec![0; words],
             ranks: vec![0; blocks],
-            full: Vec::with_capacity(chunks),
+            full: Vec::with_capacity(chunks_max(variables)),
         };
         Ok(Self { witness, permit, context: context.clone(), inputs, next: inputs, full: 0 })
     }
@@ -93,14 +108,19 @@ impl WitnessBuilder {
 
     fn push_full(&mut self, value: Scalar) -> Result<(), SynthError> {
         if self.witness.full.last().is_none_or(|chunk| chunk.len() == FULL_CHUNK) {
-            let more = self.context.acquire(Class::Witness, CHUNK_BYTES)?;
-            self.witness.full.push(Vec::with_capacity(FULL_CHUNK));
+            self.witness.full.push(Vec::new());
+        }
+        if self.witness.full.last().is_some_and(|chunk| chunk.len() == chunk.capacity()) {
+            let more = self.context.acquire(Class::Witness, GROWTH_BYTES)?;
             // Same ledger, reservation, space and class by construction; were they not, the bytes would return while in use.
             if let Err(other) = self.permit.merge(more) {
-                return Err(SynthError::Length { what: "bytes of a witness permit", expected: CHUNK_BYTES, found: other.bytes() });
+                return Err(SynthError::Length { what: "bytes of a witness permit", expected: GROWTH_BYTES, found: other.bytes() });
             }
         }
         if let Some(chunk) = self.witness.full.last_mut() {
+            if chunk.len() == chunk.capacity() {
+                chunk.reserve_exact(GROWTH);
+            }
             chunk.push(value);
         }
         Ok(())
@@ -189,7 +209,12 @@ impl WitnessBuilder {
             }
             // What is left goes before the values of the last chunk when that has room, else into a new one.
             let tail: Vec<Scalar> = match self.witness.full.last_mut() {
-                Some(chunk) if chunk.len() < FULL_CHUNK => chunk.split_off(0),
+                // A copy, so that the chunk keeps the capacity it has bytes for.
+                Some(chunk) if chunk.len() < FULL_CHUNK => {
+                    let tail = chunk.clone();
+                    chunk.clear();
+                    tail
+                }
                 _ => Vec::new(),
             };
             for value in carry.into_iter().chain(tail) {

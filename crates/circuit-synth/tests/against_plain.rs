@@ -6,7 +6,7 @@ mod random;
 
 use bellpepper_core::Index;
 use blstrs::Scalar;
-use circuit_synth::{RowOrder, Satisfaction, SynthError, check, compile, evaluate, synthesize_witness};
+use circuit_synth::{RowOrder, Satisfaction, SynthError, check, compile, evaluate, synthesize_witness, witness_bytes_max};
 use ff::Field;
 use pipeline_stage::{Cancel, Class, Ledger, Space, StageContext, StageName};
 use proptest::prelude::*;
@@ -150,8 +150,9 @@ fn a_witness_owns_what_its_lease_says_and_a_tight_budget_is_an_error() {
     assert!(witness.full_values() > 32768, "more than one chunk");
     assert!(witness.bytes() >= exact && witness.bytes() < exact + exact / 20, "{} for {exact}", witness.bytes());
     assert_eq!(roomy.snapshot().in_use(Space::Host), witness.bytes());
-    // Growing took at most one chunk more than the result.
-    assert!(roomy.snapshot().peak(Space::Host) <= witness.bytes() + (1 << 20) + (1 << 12));
+    // Growing took at most one step more than the result.
+    assert!(roomy.snapshot().peak(Space::Host) <= witness.bytes() + (128 << 10) + (1 << 12));
+    assert!(roomy.snapshot().peak(Space::Host) <= witness_bytes_max(circuit.variables()));
     assert_eq!(roomy.snapshot().bytes(Space::Host, Class::Witness, StageName::Synth), witness.bytes());
 
     let tight = ledger(1000);

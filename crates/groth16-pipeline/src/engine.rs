@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use circuit_synth::evaluate_scratch_bytes;
+use circuit_synth::{evaluate_scratch_bytes, witness_bytes_max};
 use pipeline_stage::{Cancel, Class, Ledger, Request, Reservation, Space, Stage, StageName};
 use prover_backend::{ConstraintMatrices, Domain, ProverBackend};
 use scheduler::{Deliver, Envelope, LinkReceiver, LinkSender, Outcome, StageTimes, Ticket, WorkerSpec, Workers, link};
@@ -22,6 +22,9 @@ use crate::sums::sums_scratch_bytes;
 pub struct EngineConfig {
     /// Threads that synthesise, one partition each. More than one overlaps partitions where there are cores to spare.
     pub synth_threads: usize,
+    /// Bytes that the jobs in parsing, in front of synthesis and in synthesis hold at most, beside witnesses: two jobs' vanilla proofs, say.
+    /// An engine whose budget has no room for them besides everything else does not start.
+    pub jobs_bytes: u64,
     /// Where blinding comes from.
     pub blinding: BlindingSource,
     /// Stops everything at once when raised: running work is given up, queued work is dropped, each job gets its outcome.
@@ -30,11 +33,11 @@ pub struct EngineConfig {
 
 impl Default for EngineConfig {
     fn default() -> Self {
-        Self { synth_threads: 1, blinding: BlindingSource::os(), stop: Cancel::new() }
+        Self { synth_threads: 1, jobs_bytes: 0, blinding: BlindingSource::os(), stop: Cancel::new() }
     }
 }
 
-/// What the engine sets aside when it starts, in bytes of host memory.
+/// What an engine needs, in bytes of host memory: transforms and sums are set aside when it starts, the rest must be left free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     /// Two transform buffers and the transform's scratch, for the largest circuit.
@@ -44,14 +47,19 @@ pub struct Need {
     pub spare_buffer: u64,
     /// Scratch of the sums.
     pub sums: u64,
+    /// The witnesses being made, if every variable were full-size. Witnesses that are made wait for transforms and sums, whose memory is set
+    /// aside, so they always go; with room for the ones being made, synthesis never waits for bytes that nobody will return.
+    pub witnesses: u64,
+    /// Vanilla proofs and the like, as configured.
+    pub jobs: u64,
 }
 
 impl Need {
-    /// The need of the largest of some circuits.
+    /// The need of the largest of some circuits, each part by itself.
     ///
     /// # Errors
     /// [`EngineError::NoCircuit`], [`EngineError::Backend`] for a circuit above the largest domain.
-    pub fn of(circuits: &[Arc<CircuitKeys>], backend: &dyn ProverBackend) -> Result<Self, EngineError> {
+    pub fn of(circuits: &[Arc<CircuitKeys>], backend: &dyn ProverBackend, config: &EngineConfig) -> Result<Self, EngineError> {
         let mut need: Option<Self> = None;
         for keys in circuits {
             let domain = Domain::for_rows(keys.circuit().rows())?;
@@ -59,11 +67,15 @@ impl Need {
                 transforms: quotient_bytes(domain) + backend.ntt_scratch_bytes(domain.log2_size()).max(evaluate_scratch_bytes(domain)),
                 spare_buffer: buffer_bytes(domain),
                 sums: sums_scratch_bytes(keys, backend),
+                witnesses: config.synth_threads.max(1) as u64 * witness_bytes_max(keys.circuit().variables()),
+                jobs: config.jobs_bytes,
             };
             need = Some(need.map_or(one, |n| Self {
                 transforms: n.transforms.max(one.transforms),
                 spare_buffer: n.spare_buffer.max(one.spare_buffer),
                 sums: n.sums.max(one.sums),
+                witnesses: n.witnesses.max(one.witnesses),
+                jobs: n.jobs,
             }));
         }
         need.ok_or(EngineError::NoCircuit)
@@ -72,7 +84,7 @@ impl Need {
     /// The least that makes progress.
     #[must_use]
     pub fn least(&self) -> u64 {
-        self.transforms + self.sums
+        self.transforms + self.sums + self.witnesses + self.jobs
     }
 }
 
@@ -174,7 +186,7 @@ impl<S: Statement> Engine<S> {
         ledger: &Ledger,
         config: &EngineConfig,
     ) -> Result<Self, EngineError> {
-        let need = Need::of(circuits, backend.as_ref())?;
+        let need = Need::of(circuits, backend.as_ref(), config)?;
         let usage = ledger.snapshot();
         let host = usage.spaces().iter().find(|s| s.space == Space::Host);
         let (budget, held) = host.map_or((0, 0), |s| (s.budget, s.in_use));
@@ -186,11 +198,13 @@ impl<S: Statement> Engine<S> {
                 needed: need.least(),
                 transforms: need.transforms,
                 sums: need.sums,
+                witnesses: need.witnesses,
+                jobs: need.jobs,
                 budget,
                 held,
             });
         }
-        // Spare buffers only from what is more than half free afterwards: witnesses and vanilla proofs live from the rest.
+        // Spare buffers only when half is free afterwards, for witnesses that wait.
         let spare = (1..=2u64).rev().find(|n| need.least() + n * need.spare_buffer <= free / 2).unwrap_or(0);
         let transforms = set_aside(ledger, StageName::Ntt, need.transforms + spare * need.spare_buffer, &config.stop)?;
         let sums = set_aside(ledger, StageName::Msm, need.sums, &config.stop)?;

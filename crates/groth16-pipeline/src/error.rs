@@ -10,7 +10,7 @@ use prover_backend::BackendError;
 pub enum EngineError {
     /// The budget cannot hold one partition.
     #[error(
-        "proving {circuit} needs at least {needed} bytes of host memory ({transforms} for the transforms, {sums} for the sums), the budget is {budget} bytes with {held} in use: raise the budget"
+        "proving {circuit} needs at least {needed} bytes of host memory ({transforms} for the transforms, {sums} for the sums, {witnesses} for the witnesses being made, {jobs} for the jobs' inputs), the budget is {budget} bytes with {held} in use: raise the budget"
     )]
     Budget {
         /// The largest circuit asked for.
@@ -21,6 +21,10 @@ pub enum EngineError {
         transforms: u64,
         /// Of which for the sums.
         sums: u64,
+        /// Of which for the witnesses being made, at worst.
+        witnesses: u64,
+        /// Of which for vanilla proofs and the like.
+        jobs: u64,
         /// Bytes the budget has.
         budget: u64,
         /// Bytes in use already.

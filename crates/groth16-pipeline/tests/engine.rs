@@ -117,16 +117,17 @@ fn the_least_budget_proves_and_less_is_refused_with_the_numbers() {
     let (backend, context) = (backend(), StageContext::unlimited(StageName::Setup));
     let keys = keys(folder.path(), 300, backend.as_ref(), &context);
     let circuits = [Arc::clone(&keys)];
-    let need = Need::of(&circuits, backend.as_ref()).unwrap();
+    // Two partitions in front of and in synthesis, one being given.
+    let config = EngineConfig { jobs_bytes: 3 * 1000, ..EngineConfig::default() };
+    let need = Need::of(&circuits, backend.as_ref(), &config).unwrap();
     let tight = ledger(need.least() - 1);
-    match Engine::start(Toy, &circuits, Arc::clone(&backend), &tight, &EngineConfig::default()) {
+    match Engine::start(Toy, &circuits, Arc::clone(&backend), &tight, &config) {
         Err(EngineError::Budget { needed, budget, .. }) => assert_eq!((needed, budget), (need.least(), need.least() - 1)),
         other => panic!("{:?}", other.err()),
     }
     assert_eq!(in_use(&tight), 0);
-    // Besides the reservations only vanilla proofs and full chunks of the witness are needed.
-    let enough = ledger(need.least() + (4 << 20));
-    let engine = Engine::start(Toy, &circuits, backend, &enough, &EngineConfig::default()).unwrap();
+    let enough = ledger(need.least());
+    let engine = Engine::start(Toy, &circuits, backend, &enough, &config).unwrap();
     let good = statements(300, 4);
     let handles: Vec<_> = (0..3).map(|_| engine.submit(job(&keys, good.clone()))).collect();
     for handle in handles {
@@ -134,7 +135,7 @@ fn the_least_budget_proves_and_less_is_refused_with_the_numbers() {
     }
     engine.finish();
     assert_eq!(in_use(&enough), 0);
-    assert!(enough.snapshot().peak(Space::Host) <= need.least() + (4 << 20));
+    assert!(enough.snapshot().peak(Space::Host) <= need.least());
 }
 
 #[test]
