@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use groth16_srs::SrsError;
 use pipeline_stage::{AcquireError, Classified, ErrorClass};
 
 /// What the process tells its parent.
@@ -165,6 +166,9 @@ fn exit_of(error: &(dyn Error + 'static), class: ErrorClass, fatal: Exit) -> Exi
                 _ => Exit::Io,
             };
         }
+        if let Some(SrsError::NoSpace { .. }) = link.downcast_ref::<SrsError>() {
+            return Exit::Io;
+        }
         if let Some(memory) = link.downcast_ref::<AcquireError>() {
             return match memory {
                 AcquireError::WouldBlock { .. } => Exit::Temporary,
@@ -242,6 +246,16 @@ mod tests {
         };
         assert_eq!(Failure::from_part("a", &error, Exit::Data).exit, Exit::Unavailable);
         assert_eq!(exit_of(&error, ErrorClass::Fatal, Exit::Internal), Exit::Unavailable);
+    }
+
+    #[test]
+    fn a_disk_that_is_too_small_is_like_one_that_is_full() {
+        let error = SrsError::NoSpace { folder: "/srv".into(), needed: 2, available: 1 };
+        let failure = Failure::from_part("set-up", &error, Exit::Internal);
+        assert_eq!(
+            (failure.exit, failure.message.as_str()),
+            (Exit::Io, "set-up: /srv: the key needs 2 bytes, 1 are free; free some space or keep keys elsewhere")
+        );
     }
 
     #[test]

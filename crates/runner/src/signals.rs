@@ -15,6 +15,9 @@ use crate::exit::{Exit, Failure};
 /// Stack of the thread that runs the command: synthesis nests deeply.
 const STACK_BYTES: usize = 64 << 20;
 
+/// Signals this soon after the first one are the same request: some senders signal a process and then its whole group.
+const SAME_REQUEST: Duration = Duration::from_millis(200);
+
 enum Event<T> {
     Done(Result<T, Failure>),
     Signal(i32),
@@ -33,28 +36,43 @@ pub(crate) fn supervise<T: Send + 'static>(
         let failure = Failure::new(Exit::Temporary, format!("a thread or signal handler could not be set up: {error}"));
         return Err(failure);
     }
-    let mut stopping: Option<(i32, Instant)> = None;
+    let mut stopping: Option<Stopping> = None;
     loop {
-        let event = match stopping {
+        let event = match &stopping {
             None => received.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some((_, deadline)) => received.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            Some(stopping) => received.recv_timeout(stopping.deadline.saturating_duration_since(Instant::now())),
         };
-        match (event, stopping) {
-            (Ok(Event::Done(Err(_))), Some((signal, _))) => return Err(stopped(signal, "stopped")),
+        match (event, &stopping) {
+            (Ok(Event::Done(Err(_))), Some(stopping)) => return Err(stopped(stopping.signal, "stopped")),
             (Ok(Event::Done(result)), _) => return result,
             (Ok(Event::Signal(signal)), None) => {
                 crate::output::note("stopping; a second signal stops at once");
-                // Far, but representable: some platforms count instants from the start of the machine.
-                let deadline = Instant::now().checked_add(grace).unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 20));
-                stopping = Some((signal, deadline));
+                stopping = Some(Stopping::now(signal, grace));
                 cancel.cancel();
             }
+            (Ok(Event::Signal(_)), Some(stopping)) if stopping.since.elapsed() < SAME_REQUEST => {}
             (Ok(Event::Signal(signal)), Some(_)) => return Err(stopped(signal, "stopped at once")),
-            (Err(RecvTimeoutError::Timeout), Some((signal, _))) => {
-                return Err(stopped(signal, "stopped at the end of the grace, before the work had ended"));
+            (Err(RecvTimeoutError::Timeout), Some(stopping)) => {
+                return Err(stopped(stopping.signal, "stopped at the end of the grace, before the work had ended"));
             }
             (Err(_), _) => return Err(defect()),
         }
+    }
+}
+
+/// A stop under way.
+struct Stopping {
+    signal: i32,
+    since: Instant,
+    deadline: Instant,
+}
+
+impl Stopping {
+    fn now(signal: i32, grace: Duration) -> Self {
+        let since = Instant::now();
+        // A grace beyond what the clock can hold is as good as a year.
+        let deadline = since.checked_add(grace).unwrap_or_else(|| since + Duration::from_secs(365 * 24 * 3600));
+        Self { signal, since, deadline }
     }
 }
 
@@ -91,12 +109,35 @@ fn start<T: Send + 'static>(events: SyncSender<Event<T>>, work: impl FnOnce() ->
 
 #[cfg(test)]
 mod tests {
+    use signal_hook::low_level::raise;
+
     use super::*;
 
     const GRACE: Duration = Duration::from_secs(60);
 
+    /// Work that ends when it is cancelled, or never.
+    fn work(cancel: &Cancel, heeds: bool) -> impl FnOnce() -> Result<(), Failure> + Send + 'static {
+        let cancel = cancel.clone();
+        move || {
+            while !(heeds && cancel.is_cancelled()) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(Failure::new(Exit::Temporary, "cancelled"))
+        }
+    }
+
+    fn raise_later(signals: Vec<(u64, i32)>) -> thread::JoinHandle<()> {
+        thread::spawn(move || {
+            for (after_ms, signal) in signals {
+                thread::sleep(Duration::from_millis(after_ms));
+                raise(signal).unwrap();
+            }
+        })
+    }
+
+    // One test: signals reach the whole process.
     #[test]
-    fn results_and_panics_come_back() {
+    fn results_panics_and_signals() {
         let cancel = Cancel::new();
         assert_eq!(supervise(&cancel, GRACE, || Ok(7)).unwrap(), 7);
         let failed = supervise::<()>(&cancel, GRACE, || Err(Failure::new(Exit::Data, "bad")));
@@ -104,5 +145,28 @@ mod tests {
         let panicked = supervise::<()>(&cancel, GRACE, || panic!("expected in this test"));
         assert_eq!(panicked.unwrap_err().exit, Exit::Internal);
         assert!(!cancel.is_cancelled());
+
+        // The first signal cancels; a twin right behind it changes nothing.
+        let sender = raise_later(vec![(100, SIGTERM), (20, SIGTERM)]);
+        let failure = supervise(&cancel, GRACE, work(&cancel, true)).unwrap_err();
+        assert!(cancel.is_cancelled());
+        assert_eq!((failure.exit, failure.message.starts_with("stopped on SIGTERM")), (Exit::Signal(SIGTERM), true));
+        sender.join().unwrap();
+
+        // A second one, later, does not wait for work that does not heed the first.
+        let cancel = Cancel::new();
+        let sender = raise_later(vec![(100, SIGINT), (400, SIGINT)]);
+        let start = Instant::now();
+        let failure = supervise(&cancel, GRACE, work(&cancel, false)).unwrap_err();
+        assert_eq!((failure.exit, failure.message.starts_with("stopped at once")), (Exit::Signal(SIGINT), true));
+        assert!(start.elapsed() < GRACE / 2);
+        sender.join().unwrap();
+
+        // Nor does the end of the grace.
+        let cancel = Cancel::new();
+        let sender = raise_later(vec![(100, SIGINT)]);
+        let failure = supervise(&cancel, Duration::from_millis(50), work(&cancel, false)).unwrap_err();
+        assert_eq!((failure.exit, failure.message.contains("end of the grace")), (Exit::Signal(SIGINT), true));
+        sender.join().unwrap();
     }
 }

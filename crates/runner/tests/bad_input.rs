@@ -1,5 +1,7 @@
 //! Bad input of every kind: the exit code, one line that says where, in under a second, and nothing left behind.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
+
 mod support;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! The command line, the configuration and the output, without any proving.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
+
 mod support;
 
 use std::fs::OpenOptions;

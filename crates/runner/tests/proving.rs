@@ -1,5 +1,7 @@
 //! The main job on the 2 KiB sector: one set-up, then proofs that verify and proofs that must not.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
+
 mod support;
 
 use std::path::Path;

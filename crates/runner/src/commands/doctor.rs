@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use telemetry::{DiskSpace, Machine};
 
-use crate::config::{Bytes, Config};
+use crate::config::{Bytes, Config, Value};
 use crate::exit::Failure;
 use crate::output::Report;
 use crate::resources;
@@ -28,12 +28,11 @@ pub(crate) fn examine(config: &Config) -> Report {
     lines.add("proofmill", env!("CARGO_PKG_VERSION"));
     system(&machine, &mut lines);
     let budget = resources::memory_budget(config, &machine);
-    match &budget {
-        Ok(bytes) => {
-            lines.add("budget", format!("{} for large buffers ({}: {})", Bytes(*bytes), config.memory.source, shown_memory(config)))
-        }
-        Err(failure) => lines.add("budget", format!("none: {failure}")),
-    }
+    let told = match &budget {
+        Ok(bytes) => format!("{} for large buffers ({}: {})", Bytes(*bytes), config.memory.source, config.memory.value.show()),
+        Err(failure) => format!("none: {failure}"),
+    };
+    lines.add("budget", told);
     let threads = resources::threads(config, &machine);
     lines.add("threads", format!("{threads} ({})", config.threads.source));
     let parameters = folder("parameters", config.params_dir(), &mut lines);
@@ -58,11 +57,6 @@ pub(crate) fn examine(config: &Config) -> Report {
             "kept": kept,
         }),
     )
-}
-
-fn shown_memory(config: &Config) -> String {
-    use crate::config::Value;
-    config.memory.value.show()
 }
 
 fn system(machine: &Machine, lines: &mut Lines) {

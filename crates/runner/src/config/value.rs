@@ -76,7 +76,7 @@ impl Value for Size {
         }
     }
     fn show(&self) -> String {
-        let (unit, shift) = SIZE_UNITS.into_iter().find(|(_, shift)| self.0 > 0 && self.0 % (1 << shift) == 0).unwrap_or(("B", 0));
+        let (unit, shift) = SIZE_UNITS.into_iter().find(|(_, shift)| self.0 > 0 && self.0.is_multiple_of(1 << shift)).unwrap_or(("B", 0));
         format!("{}{unit}", self.0 >> shift)
     }
 }
@@ -152,7 +152,7 @@ impl Value for Duration {
     }
     fn show(&self) -> String {
         let millis = self.as_millis();
-        match [("h", 3_600_000), ("min", 60_000), ("s", 1_000)].into_iter().find(|(_, unit)| millis > 0 && millis % unit == 0) {
+        match [("h", 3_600_000), ("min", 60_000), ("s", 1_000)].into_iter().find(|(_, unit)| millis > 0 && millis.is_multiple_of(*unit)) {
             Some((name, unit)) => format!("{}{name}", millis / unit),
             None => format!("{millis}ms"),
         }

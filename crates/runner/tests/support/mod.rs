@@ -1,5 +1,6 @@
 //! Runs the built binary in folders of its own.
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it unwraps")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
