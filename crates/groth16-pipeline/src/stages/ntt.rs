@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pipeline_stage::{Outlet, Stage, StageContext, StageName};
-use prover_backend::{BackendError, ProverBackend};
+use prover_backend::ProverBackend;
 
 use crate::error::QuotientError;
 use crate::items::{QuotientItem, WitnessItem};
@@ -23,7 +23,7 @@ impl Stage for NttStage {
     fn run(&mut self, item: WitnessItem, out: &mut dyn Outlet<QuotientItem>, context: &StageContext) -> Result<(), QuotientError> {
         let WitnessItem { place, witness, public_inputs } = item;
         let h = {
-            let view = witness.view().map_err(BackendError::from)?;
+            let view = witness.view()?;
             quotient(place.keys.circuit(), view, self.0.as_ref(), context)?
         };
         out.give(QuotientItem { place, witness, public_inputs, h });

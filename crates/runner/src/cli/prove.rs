@@ -15,7 +15,7 @@ pub(crate) struct ProveArgs {
     /// Also write the raw proof, 192 bytes a partition, to this file; an older one is replaced
     #[arg(long, value_name = "FILE", conflicts_with = "out_dir")]
     pub(crate) out: Option<PathBuf>,
-    /// Also write each raw proof to <name of the C1 file>.proof in this folder, which is made when needed
+    /// Also write each raw proof to NAME.proof, NAME being that of the C1 file, in this folder, which is made when needed
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
     /// Which sector is expected.
