@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks to its terminal")]
 
+mod bench;
 mod boundaries;
 mod ci;
 mod finding;
@@ -32,6 +33,8 @@ enum Command {
     Tidy,
     /// Checks which crate depends on which.
     Boundaries,
+    /// Measures a proof by stage, and beside another prover.
+    Bench(bench::Arguments),
     /// Runs tests that take too long for every change.
     Slow(slow::Arguments),
 }
@@ -52,6 +55,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Ci(arguments) => ci::run(&repository, arguments),
         Command::Tidy => tidy::run(&repository),
         Command::Boundaries => boundaries::run(&repository),
+        Command::Bench(arguments) => bench::run(&repository, arguments),
         Command::Slow(arguments) => slow::run(&repository, arguments),
     }
 }
