@@ -15,7 +15,7 @@ pub mod suites {
     mod ntt;
 
     pub use fixed_base::fixed_base;
-    pub use msm::{Oracle, msm};
+    pub use msm::{Oracle, msm, msm_in_ranges};
     pub use ntt::ntt;
 }
 

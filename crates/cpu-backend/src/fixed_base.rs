@@ -18,11 +18,18 @@ const LOCKSTEP: usize = 2048;
 /// Widest window: 48 MiB of table in G1, 96 in G2.
 const WINDOW_BITS_MAX: u32 = 16;
 
+/// Fewest scalars a workspace has room for: a table made for few multiplications may still get many.
+const LOCKSTEP_MIN: usize = 256;
+
 /// d·2^(w·bits)·base for every window w and every digit d from 1 to 2^(bits-1).
-pub(crate) struct WindowTable<A> {
+///
+/// The workspaces live as long as the table, under the same reservation: a multiplication takes nothing from the ledger, so whoever
+/// holds a table never waits for memory that another holder of a table keeps.
+pub(crate) struct WindowTable<A: Affine> {
     windows: Windows,
     multiples: Lease<Vec<A>>,
-    workers: usize,
+    workspaces: Pool<Lease<Workspace<A>>>,
+    lockstep: usize,
 }
 
 /// The width with the fewest additions, those that make the table included.
@@ -36,13 +43,11 @@ impl<A: Affine> WindowTable<A> {
         let windows = Windows::new(window_bits(multiplications));
         let digits = windows.buckets();
         let table_len = windows.count() * digits;
-        // Addends and steps of the largest batch of each worker that makes the table.
-        let batch = digits.div_ceil(2).min(LOCKSTEP);
-        let workspace_bytes = Workspace::<A>::bytes(batch);
-        let total = bytes_of::<A>(table_len) + workers as u64 * workspace_bytes;
+        let lockstep = multiplications.clamp(LOCKSTEP_MIN, LOCKSTEP);
+        let total = bytes_of::<A>(table_len) + workers as u64 * Workspace::<A>::bytes(lockstep);
         let mut reservation = Reservation::new(context, Class::MsmBuckets, total)?;
         let mut multiples = reservation.zeroed::<A>(table_len)?;
-        let workspaces = workspaces::<A>(&mut reservation, workers, batch)?;
+        let workspaces = workspaces::<A>(&mut reservation, workers, lockstep)?;
         let mut power = base.to_curve();
         for window in multiples.chunks_mut(digits) {
             window[0] = power.to_affine();
@@ -56,7 +61,7 @@ impl<A: Affine> WindowTable<A> {
                 while done < window.len() {
                     check_cancel(context)?;
                     // From 1..=done by adding done·P: the first of them is a doubling, which the addition knows.
-                    let more = done.min(window.len() - done).min(batch);
+                    let more = done.min(window.len() - done).min(lockstep);
                     let (old, new) = window.split_at_mut(done);
                     let new = &mut new[..more];
                     new.copy_from_slice(&old[..more]);
@@ -68,7 +73,7 @@ impl<A: Affine> WindowTable<A> {
                 Ok::<(), BackendError>(())
             })
         })?;
-        Ok(Self { windows, multiples, workers })
+        Ok(Self { windows, multiples, workspaces, lockstep })
     }
 }
 
@@ -108,15 +113,10 @@ impl<A: Affine> FixedBaseTable<A> for WindowTable<A> {
         if scalars.len() != out.len() {
             return Err(BackendError::Length { what: "multiples of a point", expected: scalars.len(), found: out.len() });
         }
-        let lockstep = scalars.len().min(LOCKSTEP);
-        let mut reservation = Reservation::new(context, Class::MsmBuckets, self.workers as u64 * Workspace::<A>::bytes(lockstep))?;
-        if scalars.is_empty() {
-            return Ok(());
-        }
-        let workspaces = workspaces::<A>(&mut reservation, self.workers, lockstep)?;
-        scalars.par_chunks(lockstep).zip(out.par_chunks_mut(lockstep)).try_for_each(|(scalars, out)| {
+        check_cancel(context)?;
+        scalars.par_chunks(self.lockstep).zip(out.par_chunks_mut(self.lockstep)).try_for_each(|(scalars, out)| {
             check_cancel(context)?;
-            workspaces.with(|workspace| self.multiply_in_lockstep(scalars, out, workspace));
+            self.workspaces.with(|workspace| self.multiply_in_lockstep(scalars, out, workspace));
             Ok(())
         })
     }

@@ -170,9 +170,48 @@ fn ranges<A: Oracle>(backend: &dyn Msm<A>, points: &[A]) {
         covered[range].fill(true);
     }
     assert!(covered.iter().all(|c| *c), "a point was not asked for");
+    for range in bases.done() {
+        covered[range].fill(false);
+    }
+    assert!(!covered.contains(&true), "a point that was read was not given back");
     for range in bases.announced().into_iter().chain(bases.done()) {
         assert!(range.end <= points.len(), "a hint past the end: {range:?}");
     }
+}
+
+/// Sums of so many points that they are read in several ranges, each of at most 2^18 points: full-size values, a witness with a density,
+/// and points that meet their opposites only in another range.
+pub fn msm_in_ranges<A: Oracle>(backend: &dyn Msm<A>, len: usize) {
+    let points = point_samples::<A>(10, len + len / 8);
+    let check = |points: &[A], scalars: Scalars<'_>, expected: A::Projective, what: &str| {
+        let bases = RecordingBases::new(points.to_vec(), RANGE_LEN_MAX);
+        let found = balanced(backend.msm_scratch_bytes(points.len()), |context| backend.msm(&bases, scalars, context));
+        assert!(found.unwrap() == expected, "{what}: {} points", points.len());
+        let asked = bases.asked();
+        assert!(asked.iter().all(|range| range.len() < points.len()), "{what}: all points in one range, ask for longer sums");
+        assert_eq!(bases.done().len(), asked.len(), "{what}: ranges given back");
+    };
+
+    let full = scalar_samples(11, len);
+    check(&points[..len], Scalars::Dense(&full), A::oracle(&points[..len], &full), "full-size");
+
+    let values = witness_values(12, 2 * len, 40);
+    let witness = OwnedWitness::new(&values);
+    let density: Vec<u64> = (0..(2 * len).div_ceil(64) as u64).map(|w| (w + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let selected = Scalars::Witness(SelectedWitness::dense(witness.view(), &density, 7..2 * len).unwrap());
+    let own = &points[..selected.len()];
+    let expected = A::oracle(own, &selected.to_vec());
+    check(own, selected, expected, "a witness with a density");
+
+    let (few, rest) = (len.min(1000), len - len.min(1000));
+    let mut opposites = points[..len].to_vec();
+    let mut scalars = vec![Scalar::ZERO; len];
+    for i in 0..few {
+        opposites[rest + i] = -points[i];
+        scalars[i] = full[i];
+        scalars[rest + i] = full[i];
+    }
+    check(&opposites, Scalars::Dense(&scalars), A::oracle(&[], &[]), "opposites in another range");
 }
 
 fn failures<A: Oracle>(backend: &dyn Msm<A>, points: &[A]) {

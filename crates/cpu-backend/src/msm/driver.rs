@@ -86,7 +86,7 @@ pub(crate) fn sum<A: Affine>(
         spans = next;
     }
     if let Some(tables) = &tables {
-        total += reduce::sum_windows(&tables.buckets, tables.windows, &workspaces);
+        total += reduce::sum_windows(&tables.buckets, tables.windows, &workspaces, context)?;
     }
     Ok(total)
 }

@@ -96,14 +96,63 @@ fn window_bits<A: Affine>(values: usize) -> u32 {
 }
 
 /// Bytes of scratch of a sum over `points` points at most, whatever the scalars.
+///
+/// The width of the windows follows the weight of the values rounded up to a power of two, so each width is met below.
 pub(crate) fn scratch_bytes<A: Affine>(points: usize, workers: usize) -> u64 {
-    let most_values = |weight: usize| Census { full: weight.div_ceil(4).max(weight), small: 0 };
-    // For each possible weight the most entries are four small values for each unit of it.
+    let positions = points.min(CHUNK);
     let bytes = |weight: usize| {
-        let plan = Plan::new::<A>(points, most_values(weight));
-        let entries = weight.saturating_mul(4).min(plan.positions);
-        Plan { entries: if plan.windows.is_some() { entries } else { 0 }, ..plan }.bytes::<A>(workers)
+        // So many values at most have that weight: four small ones weigh as much as a full-size one.
+        let values = weight.saturating_mul(4);
+        let windows = (values > DIRECT_MAX).then(|| Windows::new(window_bits::<A>(weight)));
+        let entries = if windows.is_some() { values.min(positions) } else { 0 };
+        Plan { windows, positions, entries }.bytes::<A>(workers)
     };
-    let powers = (0..usize::BITS).map(|k| 1usize << k).take_while(|w| *w < points);
-    powers.chain([points]).map(bytes).max().unwrap_or(0)
+    let weights = (0..usize::BITS).map(|k| 1usize << k).take_while(|weight| *weight < points.next_power_of_two());
+    weights.chain([points.next_power_of_two()]).map(bytes).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use blstrs::{G1Affine, G2Affine};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bound_holds<A: Affine>(points: usize, full: usize, small: usize, workers: usize) {
+        let census = Census { full, small };
+        let bytes = Plan::new::<A>(points, census).bytes::<A>(workers);
+        let bound = scratch_bytes::<A>(points, workers);
+        assert!(bytes <= bound, "{points} points, {census:?}: {bytes} bytes, said {bound}");
+    }
+
+    #[test]
+    fn the_bound_holds_for_every_mixture_of_few_values() {
+        for points in 0..70 {
+            for full in 0..=points {
+                for small in 0..=points - full {
+                    bound_holds::<G1Affine>(points, full, small, 2);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_bound_holds_for_any_values(
+            log2 in 0u32..27,
+            noise in any::<usize>(),
+            full in any::<prop::sample::Index>(),
+            small in any::<prop::sample::Index>(),
+            workers in 1usize..100,
+        ) {
+            let points = (1 << log2) + noise % (1 << log2);
+            let full = full.index(points + 1);
+            let small = small.index(points - full + 1);
+            // Few full-size values among many small ones, and the other way round.
+            for (full, small) in [(full, small), (full >> (noise % 24), small), (full, small >> (noise % 24))] {
+                bound_holds::<G1Affine>(points, full, small, workers);
+                bound_holds::<G2Affine>(points, full, small, workers);
+            }
+        }
+    }
 }

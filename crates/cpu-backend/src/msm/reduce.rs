@@ -2,12 +2,14 @@
 
 use bls12_381_layout::Affine;
 use group::Group;
+use pipeline_stage::StageContext;
+use prover_backend::BackendError;
 use rayon::prelude::*;
 
 use super::batch_affine::add_assign;
 use super::digits::Windows;
 use super::workspace::Workspace;
-use crate::scratch::Pool;
+use crate::scratch::{Pool, check_cancel};
 
 /// Running sums kept side by side, so that they share inversions.
 const LANES: usize = 256;
@@ -23,14 +25,27 @@ struct Sums<P> {
 }
 
 /// Σ over the windows w of 2^(w·bits)·Σ (i + 1)·B_{w,i}.
-pub(crate) fn sum_windows<A, W>(buckets: &[A], windows: Windows, workspaces: &Pool<W>) -> A::Projective
+///
+/// # Errors
+/// Cancellation.
+pub(crate) fn sum_windows<A, W>(
+    buckets: &[A],
+    windows: Windows,
+    workspaces: &Pool<W>,
+    context: &StageContext,
+) -> Result<A::Projective, BackendError>
 where
     A: Affine,
     W: std::ops::DerefMut<Target = Workspace<A>> + Send,
 {
     let part = windows.buckets().min(PART);
-    let parts: Vec<Sums<A::Projective>> =
-        buckets.par_chunks(part).map(|buckets| workspaces.with(|workspace| sum_part(buckets, workspace))).collect();
+    let parts = buckets
+        .par_chunks(part)
+        .map(|buckets| {
+            check_cancel(context)?;
+            Ok(workspaces.with(|workspace| sum_part(buckets, workspace)))
+        })
+        .collect::<Result<Vec<Sums<A::Projective>>, BackendError>>()?;
     let mut total = A::Projective::identity();
     for window in parts.chunks(windows.buckets() / part).rev() {
         for _ in 0..windows.bits() {
@@ -38,7 +53,7 @@ where
         }
         total += join(window, part).weighted;
     }
-    total
+    Ok(total)
 }
 
 /// Sums of neighbouring stretches of `len` buckets, a power of two, into one.
