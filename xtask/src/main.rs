@@ -5,6 +5,7 @@ mod bench;
 mod boundaries;
 mod ci;
 mod finding;
+mod fixtures;
 mod levels;
 mod metadata;
 mod repository;
@@ -35,6 +36,8 @@ enum Command {
     Boundaries,
     /// Measures a proof by stage, and beside another prover.
     Bench(bench::Arguments),
+    /// Makes the test data, or compares it with what is made anew; makes virtual sectors.
+    Fixtures(fixtures::Arguments),
     /// Runs tests that take too long for every change.
     Slow(slow::Arguments),
 }
@@ -56,6 +59,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Tidy => tidy::run(&repository),
         Command::Boundaries => boundaries::run(&repository),
         Command::Bench(arguments) => bench::run(&repository, arguments),
+        Command::Fixtures(arguments) => fixtures::run(&repository, arguments),
         Command::Slow(arguments) => slow::run(&repository, arguments),
     }
 }

@@ -50,6 +50,11 @@ impl Repository {
         Ok(String::from_utf8(bytes).ok().map(|text| SourceFile { path: path.to_owned(), text }))
     }
 
+    /// The folder that everything lies in.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where cargo builds: `CARGO_TARGET_DIR`, or `target` at the root.
     pub(crate) fn target(&self) -> PathBuf {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), |folder| self.root.join(folder))

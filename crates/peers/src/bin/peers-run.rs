@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use peers::{
     C1File, Figures, PARAMETER_FOLDER_VARIABLE, PeerRun, Secrets, generate_porep_parameters, measured, parameter_folder, parse_seal_proof,
-    prove_seal, verify_seal,
+    prove_seal, reference, shape, statistics, verify_seal,
 };
 
 const PEER: &str = "bellperson 0.27.0 (filecoin-proofs 19.1.0)";
@@ -40,6 +40,22 @@ enum Task {
         #[arg(long)]
         proof: PathBuf,
     },
+    /// The numbers of a PoRep circuit, without values.
+    Shape {
+        /// The library's name of the seal proof, for instance `StackedDrg2KiBV1_1`.
+        #[arg(long)]
+        seal_proof: String,
+    },
+    /// Counts, sizes and digests of the partitions of a test sector.
+    Statistics(TestSector),
+    /// The same of its first partition, with every sum, h, and proofs with recorded blinding.
+    Reference {
+        #[command(flatten)]
+        sector: TestSector,
+        /// Folder with the library's parameter files.
+        #[arg(long)]
+        parameters: PathBuf,
+    },
     /// Generates the parameters of a PoRep circuit with secrets drawn from a label. For tests alone: whoever knows the label can forge proofs.
     GenerateParameters {
         /// The library's name of the seal proof, for instance `StackedDrg2KiBV1_1`.
@@ -52,6 +68,17 @@ enum Task {
         #[arg(long)]
         output: PathBuf,
     },
+}
+
+/// Which values of a test sector are wanted.
+#[derive(clap::Args)]
+struct TestSector {
+    /// The C1 file, bare or wrapped, of a sector of 2 KiB or 8 MiB.
+    #[arg(long)]
+    c1: PathBuf,
+    /// The name that the values carry.
+    #[arg(long)]
+    name: String,
 }
 
 #[derive(clap::Args)]
@@ -109,6 +136,13 @@ fn print(task: &str, figures: Figures, proof: Option<&[u8]>, verified: Option<bo
     Ok(())
 }
 
+/// Prints reference values as `bench-data` keeps them.
+fn print_value(value: &serde_json::Value) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    Ok(true)
+}
+
 fn run(task: &Task) -> Result<bool> {
     match task {
         Task::SealCommitPhase2 { sector, repeat } => {
@@ -131,6 +165,9 @@ fn run(task: &Task) -> Result<bool> {
             print("verify-seal", figures, Some(&bytes), Some(verified), &[])?;
             Ok(verified)
         }
+        Task::Shape { seal_proof } => print_value(&shape(parse_seal_proof(seal_proof)?)?),
+        Task::Statistics(sector) => print_value(&statistics(&C1File::read(&sector.c1)?, &sector.name)?),
+        Task::Reference { sector, parameters } => print_value(&reference(&C1File::read(&sector.c1)?, &sector.name, parameters)?),
         Task::GenerateParameters { seal_proof, label, output } => {
             let seal_proof = parse_seal_proof(seal_proof)?;
             let secrets = Secrets::from_label(label)?;
