@@ -46,7 +46,7 @@ impl std::fmt::Display for BrokenConstraint {
 
 /// Evaluates every constraint of an instance while it is synthesised, over the compact witness; nothing per constraint is kept.
 /// `instance` makes the instance; it is called a second time when a constraint is broken, to find out its path, since namespaces are
-/// strings that the first pass does not make.
+/// strings that the first pass does not make; the second one makes only those that are part of the path, and ends there.
 ///
 /// # Errors
 /// As for [`synthesize_witness`](crate::synthesize_witness); [`SynthError::Count`] too when the number of constraints differs.
@@ -67,18 +67,31 @@ pub fn check<C: Circuit<Scalar>, E: From<SynthError>>(
     };
     // The first pass's memory goes before the second one's is asked for.
     drop(first.assignment);
-    let second = Checker::run(instance()?, circuit, context, Some(broken.number))?;
-    Ok(Satisfaction::Broken(BrokenConstraint { path: second.path, ..broken }))
+    let wanted = Wanted { number: broken.number, namespaces: first.open, names: Vec::new(), path: None };
+    let second = Checker::run(instance()?, circuit, context, Some(wanted))?;
+    let path = second.wanted.and_then(|wanted| wanted.path).unwrap_or_else(|| "not met again: synthesis is not deterministic".to_owned());
+    Ok(Satisfaction::Broken(BrokenConstraint { path, ..broken }))
 }
 
 struct Checker {
     assignment: Assignment,
     constraints: u64,
     broken: Option<BrokenConstraint>,
+    /// The namespaces that are open, by number in order of opening.
+    open: Vec<u64>,
+    /// Namespaces opened so far.
+    opened: u64,
     /// The constraint whose path is wanted; nothing is evaluated then.
-    wanted: Option<u64>,
-    path: String,
-    namespaces: Vec<String>,
+    wanted: Option<Wanted>,
+}
+
+/// A constraint whose path the second pass finds out.
+struct Wanted {
+    number: u64,
+    /// The namespaces that are open at it, as the first pass counted them.
+    namespaces: Vec<u64>,
+    names: Vec<String>,
+    path: Option<String>,
 }
 
 impl Checker {
@@ -86,19 +99,20 @@ impl Checker {
         instance: C,
         circuit: &CompiledCircuit,
         context: &StageContext,
-        wanted: Option<u64>,
+        wanted: Option<Wanted>,
     ) -> Result<Self, SynthError> {
-        let mut checker = Self {
-            assignment: Assignment::new(circuit, context)?,
-            constraints: 0,
-            broken: None,
-            wanted,
-            path: String::new(),
-            namespaces: Vec::new(),
-        };
+        let mut checker =
+            Self { assignment: Assignment::new(circuit, context)?, constraints: 0, broken: None, open: Vec::new(), opened: 0, wanted };
         let outcome = instance.synthesize(&mut checker);
-        checker.assignment.conclude(outcome)?;
+        if !checker.is_settled() {
+            checker.assignment.conclude(outcome)?;
+        }
         Ok(checker)
+    }
+
+    /// True when the rest of the circuit does not matter any more.
+    fn is_settled(&self) -> bool {
+        self.broken.is_some() || self.wanted.as_ref().is_some_and(|wanted| wanted.path.is_some())
     }
 
     fn value(&self, lc: &LinearCombination<Scalar>) -> Scalar {
@@ -129,7 +143,8 @@ impl ConstraintSystem<Scalar> for Checker {
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
-        self.assignment.add_auxiliary(f()?)
+        // An error ends the synthesis: constraints cannot report one.
+        if self.is_settled() { Err(SynthesisError::Unsatisfiable) } else { self.assignment.add_auxiliary(f()?) }
     }
 
     fn alloc_input<F, A, AR>(&mut self, _: A, f: F) -> Result<Variable, SynthesisError>
@@ -138,7 +153,7 @@ impl ConstraintSystem<Scalar> for Checker {
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
-        self.assignment.add_input(f()?)
+        if self.is_settled() { Err(SynthesisError::Unsatisfiable) } else { self.assignment.add_input(f()?) }
     }
 
     fn enforce<A, AR, LA, LB, LC>(&mut self, annotation: A, a: LA, b: LB, c: LC)
@@ -151,10 +166,10 @@ impl ConstraintSystem<Scalar> for Checker {
     {
         let number = self.constraints;
         self.constraints += 1;
-        if let Some(wanted) = self.wanted {
-            if number == wanted {
-                let annotation: String = annotation().into();
-                self.path = self.namespaces.iter().map(String::as_str).chain([annotation.as_str()]).collect::<Vec<_>>().join("/");
+        if let Some(wanted) = &mut self.wanted {
+            if number == wanted.number {
+                wanted.names.push(annotation().into());
+                wanted.path = Some(wanted.names.join("/"));
             }
             return;
         }
@@ -173,14 +188,20 @@ impl ConstraintSystem<Scalar> for Checker {
         NR: Into<String>,
         N: FnOnce() -> NR,
     {
-        if self.wanted.is_some() {
-            self.namespaces.push(name().into());
+        let number = self.opened;
+        self.opened += 1;
+        match &mut self.wanted {
+            Some(wanted) if wanted.path.is_none() && wanted.namespaces.contains(&number) => wanted.names.push(name().into()),
+            Some(_) => {}
+            None if self.broken.is_none() => self.open.push(number),
+            None => {}
         }
     }
 
     fn pop_namespace(&mut self) {
-        if self.wanted.is_some() {
-            self.namespaces.pop();
+        // What is open at the broken constraint stays for the second pass.
+        if self.broken.is_none() {
+            self.open.pop();
         }
     }
 

@@ -15,13 +15,14 @@ use crate::writer::CircuitWriter;
 /// Synthesises `circuit` once, without assignments, streaming its matrices to `path`, and opens the result. The file appears whole or not at
 /// all; a file of that name is replaced. Two processes that compile at once each write a file of their own and the last one stays.
 ///
-/// Memory: the blocks being written, 2 bits a variable for the densities, and what the circuit itself needs.
+/// Memory: the blocks being written, 4 bits a variable for the densities (class `compiled_circuit`), and what the circuit itself needs.
 ///
 /// # Errors
-/// [`SynthError::Synthesis`] from the circuit, [`SynthError::Io`], [`SynthError::TooLarge`], [`SynthError::Name`], [`SynthError::Cancelled`].
+/// [`SynthError::Synthesis`] from the circuit, [`SynthError::Io`], [`SynthError::TooLarge`], [`SynthError::UnknownVariable`],
+/// [`SynthError::Name`], memory, [`SynthError::Cancelled`]. Whatever happens, no half-written file stays.
 pub fn compile<C: Circuit<Scalar>>(circuit: C, name: &str, path: &Path, context: &StageContext) -> Result<CompiledCircuit, SynthError> {
     check_name(name)?;
-    let mut recorder = Recorder::new(CircuitWriter::create(path)?, context.cancel().clone());
+    let mut recorder = Recorder::new(CircuitWriter::create(path)?, context.clone());
     let outcome = circuit.synthesize(&mut recorder);
     // A fault of the recorder is the cause; what the circuit made of it is not.
     if let Some(fault) = recorder.take_fault() {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use bls12_381_layout::from_bytes;
 use blstrs::Scalar;
+use ff::Field;
 use pipeline_stage::StageContext;
 use prover_backend::{BackendError, ConstraintMatrices, Matrix};
 use xxhash_rust::xxh3::xxh3_64;
@@ -77,6 +78,10 @@ impl CompiledCircuit {
         let coefficients = dictionary.as_chunks::<COEFFICIENT_BYTES>().0.iter().map(Coefficient::from_bytes).collect::<Option<Vec<_>>>();
         let coefficients =
             coefficients.ok_or_else(|| damaged("the dictionary", "coefficients below the group order".into(), "a larger one".into()))?;
+        let first: Vec<Scalar> = coefficients.iter().take(2).map(|c| c.scalar).collect();
+        if first != [Scalar::ONE, -Scalar::ONE] {
+            return Err(damaged("the dictionary", "1 and -1 in front".into(), format!("{first:?}")));
+        }
         let checked = (0..header.blocks()).map(|_| AtomicU8::new(0)).collect();
         Ok(Self { map, header, coefficients, checked })
     }

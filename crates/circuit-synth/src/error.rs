@@ -39,6 +39,18 @@ pub enum SynthError {
         /// How many there are (at least).
         found: u64,
     },
+    /// A constraint names a variable that does not exist.
+    #[error("constraint {constraint} names {kind} {found}, but only {allocated} were allocated before it: the circuit is broken")]
+    UnknownVariable {
+        /// Number of the constraint.
+        constraint: u64,
+        /// Input or auxiliary variable.
+        kind: &'static str,
+        /// How many there are.
+        allocated: u64,
+        /// The number it names, from zero.
+        found: u64,
+    },
     /// Circuit names become parts of file names.
     #[error("{found:?} is no circuit name: expected 1 to {max} letters, digits, '.', '_', '-', not starting with '.'")]
     Name {

@@ -90,6 +90,20 @@ impl Header {
         self.shape.variables().div_ceil(64)
     }
 
+    /// Do the parts follow each other to the end of the file? `None` when a sum leaves 64 bits. The counts are within limits.
+    fn parts_fit(&self, file_bytes: u64) -> Option<bool> {
+        let density_offset = self.dictionary_offset.checked_add(self.shape.coefficients.checked_mul(COEFFICIENT_BYTES as u64)?)?;
+        let directory_offset = self.density_offset.checked_add(16 * self.density_words())?;
+        let end = self.directory_offset.checked_add(self.blocks() * ENTRY_BYTES as u64)?;
+        Some(
+            self.dictionary_offset >= HEADER_BYTES as u64
+                && self.dictionary_offset.is_multiple_of(8)
+                && self.density_offset == density_offset
+                && self.directory_offset == directory_offset
+                && end == file_bytes,
+        )
+    }
+
     /// The page.
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
@@ -163,19 +177,11 @@ impl Header {
         if header.file_bytes != file_bytes {
             return Err(SynthError::Size { path: path.to_owned(), expected: header.file_bytes, found: file_bytes });
         }
-        // A page with a right checksum was written by this module; these are the sizes that later arithmetic relies on.
+        // The checksum tells accidents, not malice: later arithmetic and slicing rely on these sizes, so none of them is taken on trust.
         let limit = 1u64 << prover_backend::MAX_LOG2_SIZE;
         let s = &header.shape;
-        let sane = s.inputs >= 1
-            && s.rows() <= limit
-            && s.inputs <= limit
-            && s.auxiliary <= limit
-            && s.coefficients <= file_bytes / COEFFICIENT_BYTES as u64
-            && header.dictionary_offset >= HEADER_BYTES as u64
-            && header.dictionary_offset.is_multiple_of(8)
-            && header.density_offset == header.dictionary_offset + s.coefficients * COEFFICIENT_BYTES as u64
-            && header.directory_offset == header.density_offset + 16 * header.density_words()
-            && file_bytes == header.directory_offset + header.blocks() * ENTRY_BYTES as u64;
+        let counts = s.inputs >= 1 && [s.inputs, s.auxiliary, s.constraints].iter().all(|count| *count <= limit) && s.rows() <= limit;
+        let sane = counts && header.parts_fit(file_bytes).unwrap_or(false);
         if sane { Ok(header) } else { Err(damaged("the sizes in the header", "ones that fit each other".into(), format!("{s:?}"))) }
     }
 }
@@ -217,7 +223,7 @@ impl Entry {
 
     /// Where one matrix's part begins.
     pub(crate) fn start(&self, matrix: usize) -> u64 {
-        self.offset + self.lengths[..matrix].iter().map(|l| u64::from(*l)).sum::<u64>()
+        self.offset.saturating_add(self.lengths[..matrix].iter().map(|l| u64::from(*l)).sum())
     }
 }
 
@@ -249,7 +255,26 @@ mod tests {
             page[at] ^= 0x10;
             assert!(Header::decode(&page, path, header.file_bytes).is_err(), "byte {at}");
         }
-        header.directory_offset += 8;
-        assert!(matches!(Header::decode(&header.encode(), path, header.file_bytes), Err(SynthError::Damaged { .. })));
+        // Wrong numbers under a right checksum: a typed error, never an overflow.
+        let good = header.clone();
+        for wrong in [8, 1 << 63, u64::MAX] {
+            for place in 0..6 {
+                header = good.clone();
+                let numbers = [
+                    &mut header.directory_offset,
+                    &mut header.density_offset,
+                    &mut header.dictionary_offset,
+                    &mut header.shape.coefficients,
+                    &mut header.shape.inputs,
+                    &mut header.shape.auxiliary,
+                ];
+                for (k, number) in numbers.into_iter().enumerate() {
+                    *number ^= if k == place { wrong } else { 0 };
+                }
+                // Eight more inputs or variables still need the same two words.
+                let error = Header::decode(&header.encode(), path, header.file_bytes);
+                assert!(matches!(error, Err(SynthError::Damaged { .. })) || (wrong == 8 && place > 3), "place {place}, {wrong}: {error:?}");
+            }
+        }
     }
 }

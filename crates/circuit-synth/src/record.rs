@@ -3,8 +3,9 @@
 use bellpepper_core::{ConstraintSystem, Index, LinearCombination, SynthesisError, Variable as CircuitVariable};
 use blstrs::Scalar;
 use ff::Field;
-use pipeline_stage::Cancel;
+use pipeline_stage::{Class, StageContext};
 
+use crate::bits::{Bits, GrowingPermit};
 use crate::block::Variable;
 use crate::dictionary::Dictionary;
 use crate::error::SynthError;
@@ -14,29 +15,12 @@ use crate::writer::CircuitWriter;
 /// Constraints between two looks at the cancellation flag.
 const CANCEL_ROWS: u64 = 1 << 14;
 
-/// A growing set of numbers.
-#[derive(Default)]
-pub(crate) struct Bits {
-    words: Vec<u64>,
-    ones: u64,
-}
+/// Auxiliary variables between two looks at the cancellation flag.
+const CANCEL_VARIABLES: u64 = 1 << 16;
 
-impl Bits {
-    #[inline]
-    fn set(&mut self, index: u64) {
-        let word = (index / 64) as usize;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        let bit = 1 << (index % 64);
-        self.ones += u64::from(self.words[word] & bit == 0);
-        self.words[word] |= bit;
-    }
-
-    fn contains(&self, index: u64) -> bool {
-        self.words.get((index / 64) as usize).is_some_and(|w| w >> (index % 64) & 1 == 1)
-    }
-}
+/// Coefficients whose bytes are asked for at once, and bytes of one in the dictionary's vector and, at its emptiest, hash table.
+const COEFFICIENTS_STEP: u64 = 1 << 12;
+const COEFFICIENT_BYTES: u64 = 192;
 
 pub(crate) struct Recorder {
     writer: CircuitWriter,
@@ -45,13 +29,16 @@ pub(crate) struct Recorder {
     a_auxiliary: Bits,
     b_inputs: Bits,
     b_auxiliary: Bits,
-    cancel: Cancel,
+    context: StageContext,
+    /// Coefficients that there are bytes for; the first few thousand are too small to count.
+    coefficients_paid: u64,
+    dictionary_permit: GrowingPermit,
     /// What went wrong first; a constraint system has no way to report it.
     fault: Option<SynthError>,
 }
 
 impl Recorder {
-    pub(crate) fn new(writer: CircuitWriter, cancel: Cancel) -> Self {
+    pub(crate) fn new(writer: CircuitWriter, context: StageContext) -> Self {
         Self {
             writer,
             dictionary: Dictionary::new(),
@@ -60,7 +47,9 @@ impl Recorder {
             a_auxiliary: Bits::default(),
             b_inputs: Bits::default(),
             b_auxiliary: Bits::default(),
-            cancel,
+            context,
+            coefficients_paid: COEFFICIENTS_STEP,
+            dictionary_permit: GrowingPermit::default(),
             fault: None,
         }
     }
@@ -77,10 +66,11 @@ impl Recorder {
         }
         self.check_size()?;
         self.shape.coefficients = self.dictionary.values().len() as u64;
-        self.shape.a_auxiliary = self.a_auxiliary.ones;
-        self.shape.b_inputs = self.b_inputs.ones;
-        self.shape.b_auxiliary = self.b_auxiliary.ones;
+        self.shape.a_auxiliary = self.a_auxiliary.ones();
+        self.shape.b_inputs = self.b_inputs.ones();
+        self.shape.b_auxiliary = self.b_auxiliary.ones();
         let (inputs, variables) = (self.shape.inputs, self.shape.variables());
+        let _permit = self.context.acquire(Class::CompiledCircuit, 16 * variables.div_ceil(64))?;
         // Every input has a row of its own in A.
         let a = words(variables, |i| i < inputs || self.a_auxiliary.contains(i - inputs));
         let b = words(variables, |i| if i < inputs { self.b_inputs.contains(i) } else { self.b_auxiliary.contains(i - inputs) });
@@ -97,10 +87,27 @@ impl Recorder {
         Ok(())
     }
 
+    #[inline]
+    fn check_variable(&self, kind: &'static str, found: u64, allocated: u64) -> Result<(), SynthError> {
+        if found < allocated {
+            return Ok(());
+        }
+        Err(SynthError::UnknownVariable { constraint: self.shape.constraints, kind, allocated, found })
+    }
+
+    /// Stops the synthesis of a recording that failed: constraints cannot report errors, allocations can.
+    fn check_fault(&mut self) -> Result<(), SynthesisError> {
+        if self.shape.auxiliary.is_multiple_of(CANCEL_VARIABLES) && self.context.cancel().is_cancelled() {
+            self.fault.get_or_insert(SynthError::Cancelled);
+        }
+        // The circuit is told little; the fault is what the caller gets.
+        if self.fault.is_some() { Err(SynthesisError::Unsatisfiable) } else { Ok(()) }
+    }
+
     fn record(&mut self, lcs: [LinearCombination<Scalar>; 3]) -> Result<(), SynthError> {
         if self.shape.constraints.is_multiple_of(CANCEL_ROWS) {
             self.check_size()?;
-            if self.cancel.is_cancelled() {
+            if self.context.cancel().is_cancelled() {
                 return Err(SynthError::Cancelled);
             }
         }
@@ -113,21 +120,27 @@ impl Recorder {
             for (variable, coefficient) in lc.iter().filter(|(_, coefficient)| !is_zero(coefficient)) {
                 let variable = match variable.0 {
                     Index::Input(i) => {
+                        self.check_variable("input", i as u64, self.shape.inputs)?;
                         if k == 1 {
-                            self.b_inputs.set(i as u64);
+                            self.b_inputs.set(i as u64, &self.context)?;
                         }
                         Variable::Input(i as u64)
                     }
                     Index::Aux(j) => {
+                        self.check_variable("auxiliary variable", j as u64, self.shape.auxiliary)?;
                         match k {
-                            0 => self.a_auxiliary.set(j as u64),
-                            1 => self.b_auxiliary.set(j as u64),
+                            0 => self.a_auxiliary.set(j as u64, &self.context)?,
+                            1 => self.b_auxiliary.set(j as u64, &self.context)?,
                             _ => {}
                         }
                         Variable::Auxiliary(j as u64)
                     }
                 };
                 let number = self.dictionary.number(coefficient);
+                if number >= self.coefficients_paid {
+                    self.dictionary_permit.grow(COEFFICIENTS_STEP * COEFFICIENT_BYTES, &self.context)?;
+                    self.coefficients_paid += COEFFICIENTS_STEP;
+                }
                 self.writer.row()[k].term(variable, number);
             }
         }
@@ -151,6 +164,7 @@ impl ConstraintSystem<Scalar> for Recorder {
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
+        self.check_fault()?;
         self.shape.auxiliary += 1;
         Ok(CircuitVariable(Index::Aux(self.shape.auxiliary as usize - 1)))
     }
@@ -161,6 +175,7 @@ impl ConstraintSystem<Scalar> for Recorder {
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
+        self.check_fault()?;
         self.shape.inputs += 1;
         Ok(CircuitVariable(Index::Input(self.shape.inputs as usize - 1)))
     }

@@ -18,6 +18,10 @@ use crate::shape::CircuitShape;
 /// Bytes gathered before a write.
 const WRITE_BYTES: usize = 1 << 20;
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// The file being written: under a name of its own in the same folder until [`finish`](CircuitWriter::finish) renames it.
 pub(crate) struct CircuitWriter {
     path: PathBuf,
@@ -31,8 +35,15 @@ pub(crate) struct CircuitWriter {
 
 impl CircuitWriter {
     pub(crate) fn create(path: &Path) -> Result<Self, SynthError> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder).map_err(|e| SynthError::io("create a file in", folder, e))?;
+        let folder = folder_of(path);
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        {
+            // As any new file, for the process's umask to narrow: a folder of compiled circuits may serve several users.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let file = builder.prefix(".compiling-").tempfile_in(folder).map_err(|e| SynthError::io("create a file in", folder, e))?;
         let mut writer = Self {
             path: path.to_owned(),
             file: BufWriter::with_capacity(WRITE_BYTES, file),
@@ -140,6 +151,12 @@ impl CircuitWriter {
         file.write_all(&header.encode()).map_err(failed("write the header of"))?;
         file.as_file().sync_all().map_err(failed("sync"))?;
         file.persist(&path).map_err(|e| SynthError::io("put a compiled circuit in place as", &path, e.error))?;
+        // The new name lasts once the folder is on disk too.
+        #[cfg(unix)]
+        {
+            let folder = folder_of(&path);
+            std::fs::File::open(folder).and_then(|f| f.sync_all()).map_err(|e| SynthError::io("sync", folder, e))?;
+        }
         Ok(())
     }
 }

@@ -7,8 +7,11 @@ mod random;
 
 use std::fs;
 
+use bellpepper_core::{Circuit, ConstraintSystem, Index, SynthesisError, Variable};
+use blstrs::Scalar;
 use circuit_synth::{CompiledCircuit, Opened, SynthError, compile, open_or_compile};
-use pipeline_stage::{Space, StageContext, StageName};
+use ff::Field;
+use pipeline_stage::{Cancel, Ledger, Space, StageContext, StageName};
 use random::RandomCircuit;
 
 fn context() -> StageContext {
@@ -109,4 +112,87 @@ fn unwritable_places_are_typed_errors_and_leave_nothing() {
     assert!(matches!(compile(blank(), "../evil", &folder.path().join("c"), &context), Err(SynthError::Name { .. })));
     assert!(matches!(CompiledCircuit::open(folder.path(), "random", &context), Err(SynthError::Io { .. } | SynthError::Size { .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Names a variable that nobody allocated.
+struct Unknown(Index);
+impl Circuit<Scalar> for Unknown {
+    fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
+        let x = cs.alloc(|| "x", || Ok(Scalar::ZERO))?;
+        cs.enforce(|| "known", |lc| lc + x, |lc| lc, |lc| lc);
+        cs.enforce(|| "unknown", |lc| lc + x, |lc| lc + Variable::new_unchecked(self.0), |lc| lc);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_constraint_on_an_unknown_variable_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in [Index::Aux(1), Index::Input(1), Index::Aux(usize::MAX), Index::Input(usize::MAX)] {
+        let error = compile(Unknown(index), "unknown", &folder.path().join("c"), &context()).unwrap_err();
+        assert!(matches!(error, SynthError::UnknownVariable { constraint: 1, allocated: 1, .. }), "{error}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Never ends unless it is stopped; raises the flag after a while.
+struct Endless(Cancel);
+impl Circuit<Scalar> for Endless {
+    fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
+        for i in 0u64.. {
+            if i == 100_000 {
+                self.0.cancel();
+            }
+            let x = cs.alloc(|| "x", || Ok(Scalar::ZERO))?;
+            cs.enforce(|| "bit", |lc| lc + x, |lc| lc + x, |lc| lc + x);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_cancelled_compilation_ends_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = Cancel::new();
+    let ledger = Ledger::new(&[(Space::Host, 1 << 30)]);
+    let context = StageContext::new(ledger.clone(), StageName::Setup, cancel.clone());
+    let error = compile(Endless(cancel), "endless", &folder.path().join("c"), &context).unwrap_err();
+    assert!(matches!(error, SynthError::Cancelled), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(ledger.snapshot().in_use(Space::Host), 0);
+    assert!(ledger.snapshot().peak(Space::Host) > 0, "densities are accounted for");
+
+    let tight = StageContext::new(Ledger::new(&[(Space::Host, 1000)]), StageName::Setup, Cancel::never());
+    let error = compile(RandomCircuit::new(8, 100, 10).blank(), "random", &folder.path().join("c"), &tight).unwrap_err();
+    assert!(matches!(error, SynthError::Memory(_)), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Runs itself again where files may have at most 8 KiB, since a test cannot fill a disk: the system refuses a write in the same way.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_takes_no_more_is_an_error_that_names_the_file_and_leaves_nothing() {
+    const FOLDER: &str = "CIRCUIT_SYNTH_LIMITED_FOLDER";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let path = std::path::Path::new(&folder).join("c");
+        let error = compile(RandomCircuit::new(3, 20_000, 10).blank(), "random", &path, &context()).unwrap_err();
+        assert!(
+            matches!(&error, SynthError::Io { path: named, source, .. } if *named == path && source.kind() == std::io::ErrorKind::FileTooLarge),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let test = "a_disk_that_takes_no_more_is_an_error_that_names_the_file_and_leaves_nothing";
+    let output = std::process::Command::new("sh")
+        // The signal that comes with the limit is ignored, so that the write fails instead.
+        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact \"$1\" --nocapture"])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(FOLDER, folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
