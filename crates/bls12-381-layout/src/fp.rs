@@ -91,6 +91,43 @@ impl Fp {
         Self(out)
     }
 
+    /// `self = a - b`
+    #[inline]
+    pub fn set_difference(&mut self, a: &Self, b: &Self) {
+        // SAFETY: blst reads two field elements and writes one; all are live, and `self` is borrowed for writing alone.
+        unsafe { blst_fp_sub(&raw mut self.0, &raw const a.0, &raw const b.0) };
+    }
+
+    /// `self = a * b`
+    #[inline]
+    pub fn set_product(&mut self, a: &Self, b: &Self) {
+        // SAFETY: as for `set_difference`.
+        unsafe { blst_fp_mul(&raw mut self.0, &raw const a.0, &raw const b.0) };
+    }
+
+    /// `self = a * a`
+    #[inline]
+    pub fn set_square(&mut self, a: &Self) {
+        // SAFETY: as for `set_difference`, with one element to read.
+        unsafe { blst_fp_sqr(&raw mut self.0, &raw const a.0) };
+    }
+
+    /// `self = self - rhs`
+    #[inline]
+    pub fn sub_assign(&mut self, rhs: &Self) {
+        let this = &raw mut self.0;
+        // SAFETY: as for `set_difference`; blst's own formulas subtract in place.
+        unsafe { blst_fp_sub(this, this, &raw const rhs.0) };
+    }
+
+    /// `self = self * rhs`
+    #[inline]
+    pub fn mul_assign(&mut self, rhs: &Self) {
+        let this = &raw mut self.0;
+        // SAFETY: as for `set_difference`; blst's own formulas multiply in place.
+        unsafe { blst_fp_mul(this, this, &raw const rhs.0) };
+    }
+
     /// `1 / self`; zero for zero.
     #[inline]
     #[must_use]

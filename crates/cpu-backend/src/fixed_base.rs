@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::msm::batch_affine::{Step, add_assign};
 use crate::msm::digits::{Value, Windows, classify};
+use crate::msm::fetch::{FETCH_AHEAD, fetch};
 use crate::scratch::{Pool, Reservation, bytes_of, check_cancel};
 
 /// Scalars in lockstep: sums, addends and steps of so many points of G1 fit a second-level cache of 1 MiB.
@@ -137,13 +138,19 @@ impl<A: Affine> WindowTable<A> {
         }
         for (window, table) in self.multiples.chunks_exact(self.windows.buckets()).enumerate() {
             let reader = self.windows.reader(window);
-            for (addend, (recoded, negative)) in addends.iter_mut().zip(recoded.iter()) {
-                let digit = reader.digit(recoded);
-                *addend = match digit.unsigned_abs() as usize {
-                    0 => A::identity(),
-                    d if (digit < 0) != *negative => A::from_xy(table[d - 1].x(), table[d - 1].y().neg()),
-                    d => table[d - 1],
-                };
+            for (addends, recoded) in addends.chunks_mut(FETCH_AHEAD).zip(recoded.chunks(FETCH_AHEAD)) {
+                let mut digits = [0; FETCH_AHEAD];
+                for (digit, (recoded, _)) in digits.iter_mut().zip(recoded) {
+                    *digit = reader.digit(recoded);
+                }
+                fetch(digits[..recoded.len()].iter().filter(|digit| **digit != 0).map(|digit| &table[digit.unsigned_abs() as usize - 1]));
+                for ((addend, (_, negative)), digit) in addends.iter_mut().zip(recoded).zip(digits) {
+                    *addend = match digit.unsigned_abs() as usize {
+                        0 => A::identity(),
+                        d if (digit < 0) != *negative => A::from_xy(table[d - 1].x(), table[d - 1].y().neg()),
+                        d => table[d - 1],
+                    };
+                }
             }
             if window == 0 {
                 out.copy_from_slice(addends);

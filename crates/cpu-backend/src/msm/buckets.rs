@@ -3,6 +3,7 @@
 use bls12_381_layout::Affine;
 
 use super::blocks::NEGATIVE;
+use super::fetch::{FETCH_AHEAD, fetch};
 use super::workspace::Workspace;
 
 /// Some neighbouring buckets of a window, and the sorted values that belong to them.
@@ -35,10 +36,17 @@ impl<A: Affine> Task<'_, A> {
     /// Adds the points to their buckets. What a bucket holds already is one more point of its run, so nothing is added twice.
     pub(crate) fn run(self, points: &[A], workspace: &mut Workspace<A>) {
         let Self { buckets, ends, mut start, order } = self;
+        let last = ends.last().map_or(start, |end| *end) as usize;
+        let mut fetched = start as usize;
         workspace.clear();
         for (i, end) in ends.iter().enumerate() {
             let mut list = &order[start as usize..*end as usize];
             start = *end;
+            while fetched < last.min(start as usize + FETCH_AHEAD) {
+                let next = last.min(fetched + FETCH_AHEAD);
+                fetch(order[fetched..next].iter().map(|index| &points[(index & !NEGATIVE) as usize]));
+                fetched = next;
+            }
             while !list.is_empty() {
                 let mut now = list.len();
                 if now + 1 > workspace.room() {

@@ -15,6 +15,7 @@ mod blocks;
 mod buckets;
 pub(crate) mod digits;
 mod driver;
+pub(crate) mod fetch;
 mod plan;
 mod reduce;
 mod sort;
