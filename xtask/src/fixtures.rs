@@ -26,17 +26,30 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Label of the secrets of the recorded 2 KiB parameters.
-const PARAMETERS_LABEL: &str = "filref params porep-2k";
+/// Stand for folders in the words of a command.
+const FOLDER: &str = "FOLDER";
+const PARAMETERS: &str = "PARAMETERS";
 
-/// How a file is made.
+/// Makes bellperson's parameters of the 2 KiB circuit.
+const GENERATE: &[&str] = &[
+    "peers-run",
+    "generate-parameters",
+    "--seal-proof",
+    "StackedDrg2KiBV1_1",
+    "--label",
+    "filref params porep-2k",
+    "--output",
+    PARAMETERS,
+];
+
+/// How a file is made. Each holds a command: program, arguments.
 enum Recipe {
-    /// `sectors fixture NAME` leaves this file.
-    Sealed { fixture: &'static str, file: &'static str },
-    /// `peers-run` prints it.
+    /// Leaves this file in FOLDER.
+    Sealed { command: &'static [&'static str], file: &'static str },
+    /// Prints it.
     Printed(&'static [&'static str]),
-    /// `peers-run reference`, with the parameters.
-    Reference,
+    /// Prints it, from the parameters.
+    PrintedFromParameters(&'static [&'static str]),
     /// The verifying key of the parameters.
     VerifyingKey,
 }
@@ -48,33 +61,50 @@ struct Fixture {
     slow: bool,
 }
 
+const SEAL_2KIB: &[&str] = &["sectors", "fixture", "2kib", "--out", FOLDER];
+const SEAL_2KIB_SYNTHETIC: &[&str] = &["sectors", "fixture", "2kib-synthetic", "--out", FOLDER];
+const SEAL_8MIB: &[&str] = &["sectors", "fixture", "8mib", "--out", FOLDER];
+
 const FIXTURES: &[Fixture] = &[
-    sealed("porep-2kib/c1.json", "2kib", "c1.json", false),
-    sealed("porep-2kib/c1.raw.json", "2kib", "c1.raw.json", false),
-    sealed("porep-2kib/meta.json", "2kib", "meta.json", false),
-    sealed("porep-2kib/c1-synthetic.json", "2kib-synthetic", "c1.json", false),
-    sealed("porep-2kib/meta-synthetic.json", "2kib-synthetic", "meta.json", false),
-    sealed("porep-8mib/c1.json", "8mib", "c1.json", true),
-    sealed("porep-8mib/meta.json", "8mib", "meta.json", true),
-    Fixture {
-        path: "porep-8mib/reference.json",
-        recipe: Recipe::Printed(&["statistics", "--c1", "bench-data/porep-8mib/c1.json", "--name", "porep-8m"]),
-        slow: false,
-    },
-    shape("shapes/porep-2048.json", &["shape", "--seal-proof", "StackedDrg2KiBV1_1"], false),
-    shape("shapes/porep-8388608.json", &["shape", "--seal-proof", "StackedDrg8MiBV1_1"], false),
-    shape("shapes/porep-536870912.json", &["shape", "--seal-proof", "StackedDrg512MiBV1_1"], true),
-    shape("shapes/porep-34359738368.json", &["shape", "--seal-proof", "StackedDrg32GiBV1_1"], true),
+    sealed("porep-2kib/c1.json", SEAL_2KIB, "c1.json", false),
+    sealed("porep-2kib/c1.raw.json", SEAL_2KIB, "c1.raw.json", false),
+    sealed("porep-2kib/meta.json", SEAL_2KIB, "meta.json", false),
+    sealed("porep-2kib/c1-synthetic.json", SEAL_2KIB_SYNTHETIC, "c1.json", false),
+    sealed("porep-2kib/meta-synthetic.json", SEAL_2KIB_SYNTHETIC, "meta.json", false),
+    sealed("porep-8mib/c1.json", SEAL_8MIB, "c1.json", true),
+    sealed("porep-8mib/meta.json", SEAL_8MIB, "meta.json", true),
+    printed(
+        "porep-8mib/reference.json",
+        &["peers-run", "statistics", "--c1", "bench-data/porep-8mib/c1.json", "--name", "porep-8m"],
+        false,
+    ),
+    printed("shapes/porep-2048.json", &["peers-run", "shape", "--seal-proof", "StackedDrg2KiBV1_1"], false),
+    printed("shapes/porep-8388608.json", &["peers-run", "shape", "--seal-proof", "StackedDrg8MiBV1_1"], false),
+    printed("shapes/porep-536870912.json", &["peers-run", "shape", "--seal-proof", "StackedDrg512MiBV1_1"], true),
+    printed("shapes/porep-34359738368.json", &["peers-run", "shape", "--seal-proof", "StackedDrg32GiBV1_1"], true),
     Fixture { path: "porep-2kib/reference.vk", recipe: Recipe::VerifyingKey, slow: true },
-    Fixture { path: "porep-2kib/reference.json", recipe: Recipe::Reference, slow: true },
+    Fixture {
+        path: "porep-2kib/reference.json",
+        recipe: Recipe::PrintedFromParameters(&[
+            "peers-run",
+            "reference",
+            "--c1",
+            "bench-data/porep-2kib/c1.json",
+            "--name",
+            "porep-2k",
+            "--parameters",
+            PARAMETERS,
+        ]),
+        slow: true,
+    },
 ];
 
-const fn sealed(path: &'static str, fixture: &'static str, file: &'static str, slow: bool) -> Fixture {
-    Fixture { path, recipe: Recipe::Sealed { fixture, file }, slow }
+const fn sealed(path: &'static str, command: &'static [&'static str], file: &'static str, slow: bool) -> Fixture {
+    Fixture { path, recipe: Recipe::Sealed { command, file }, slow }
 }
 
-const fn shape(path: &'static str, arguments: &'static [&'static str], slow: bool) -> Fixture {
-    Fixture { path, recipe: Recipe::Printed(arguments), slow }
+const fn printed(path: &'static str, command: &'static [&'static str], slow: bool) -> Fixture {
+    Fixture { path, recipe: Recipe::Printed(command), slow }
 }
 
 /// Makes or compares.
@@ -141,22 +171,37 @@ impl Kitchen {
         command
     }
 
+    /// A command of a recipe, with the folders that its words stand for.
+    fn command(&self, words: &[&str], folder: &Path) -> Result<Command> {
+        let (program, arguments) = words.split_first().context("a recipe names a program")?;
+        let mut command = self.program(program);
+        for word in arguments {
+            match *word {
+                FOLDER => command.arg(folder),
+                PARAMETERS => command.arg(&self.parameters),
+                word => command.arg(word),
+            };
+        }
+        Ok(command)
+    }
+
     fn make(&self, fixture: &Fixture) -> Result<Vec<u8>> {
+        let scratch = self.folder.path();
         match &fixture.recipe {
-            Recipe::Sealed { fixture, file } => {
-                let folder = self.folder.path().join(fixture);
+            Recipe::Sealed { command, file } => {
+                // One command leaves several files.
+                let folder = scratch.join(command.join("-"));
                 if !folder.join(file).is_file() {
-                    quietly(self.program("sectors").args(["fixture", fixture, "--out"]).arg(&folder))?;
+                    quietly(&mut self.command(command, &folder)?)?;
                 }
                 read(&folder.join(file))
             }
-            Recipe::Printed(arguments) => quietly(self.program("peers-run").args(*arguments)),
-            Recipe::VerifyingKey => read(&self.parameter_file("vk")?),
-            Recipe::Reference => {
+            Recipe::Printed(command) => quietly(&mut self.command(command, scratch)?),
+            Recipe::PrintedFromParameters(command) => {
                 self.parameter_file("params")?;
-                let sector = ["reference", "--c1", "bench-data/porep-2kib/c1.json", "--name", "porep-2k", "--parameters"];
-                quietly(self.program("peers-run").args(sector).arg(&self.parameters))
+                quietly(&mut self.command(command, scratch)?)
             }
+            Recipe::VerifyingKey => read(&self.parameter_file("vk")?),
         }
     }
 
@@ -168,8 +213,7 @@ impl Kitchen {
         };
         if find().is_none() {
             println!("bellperson makes the parameters of the 2 KiB circuit: about 20 CPU minutes");
-            let arguments = ["generate-parameters", "--seal-proof", "StackedDrg2KiBV1_1", "--label", PARAMETERS_LABEL, "--output"];
-            quietly(self.program("peers-run").args(arguments).arg(&self.parameters))?;
+            quietly(&mut self.command(GENERATE, self.folder.path())?)?;
         }
         find().with_context(|| format!("no .{extension} in {}", self.parameters.display()))
     }
@@ -190,7 +234,27 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIXTURES, same};
+    use super::{FIXTURES, GENERATE, Recipe, same};
+
+    /// A command as one would type it.
+    fn typed(words: &[&str]) -> String {
+        let quoted = |word: &&str| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() };
+        words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_readme_tells_the_command_of_every_file() {
+        let readme = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench-data/README.md")).unwrap();
+        for fixture in FIXTURES {
+            let command = match &fixture.recipe {
+                Recipe::Sealed { command, .. } | Recipe::Printed(command) | Recipe::PrintedFromParameters(command) => typed(command),
+                Recipe::VerifyingKey => typed(GENERATE),
+            };
+            let line = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", fixture.path)));
+            let line = line.unwrap_or_else(|| panic!("{} is not in the README", fixture.path));
+            assert!(line.ends_with(&format!("| `{command}` |")), "of {}: expected `{command}`, found {line}", fixture.path);
+        }
+    }
 
     #[test]
     fn every_file_of_bench_data_has_a_recipe() {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod kernels;
 mod measure;
 mod parameters;
 mod reference;
@@ -7,6 +8,7 @@ mod seal;
 mod sums;
 mod transforms;
 
+pub use kernels::{Comparison, Size, Times, compare_g1, compare_g2, compare_transforms, compare_witness};
 pub use measure::{Figures, PeerRun, measured};
 pub use parameters::{ParameterFiles, Secrets, generate_parameters, generate_porep_parameters, parse_seal_proof};
 pub use reference::{reference, shape, statistics};

@@ -14,6 +14,8 @@ pub struct Figures {
     pub wall_s: f64,
     /// Highest sampled anonymous memory of the process.
     pub peak_anon_bytes: u64,
+    /// Highest sampled file-backed memory of the process.
+    pub peak_file_bytes: u64,
     /// The kernel's high-water mark of resident memory, over the life of the process.
     pub peak_rss_bytes: u64,
 }
@@ -50,6 +52,7 @@ pub fn measured<T>(work: impl FnOnce() -> T) -> anyhow::Result<(T, Figures)> {
         cpu_s: elapsed.cpu.total_s(),
         wall_s: elapsed.wall_s,
         peak_anon_bytes: peak.anonymous_bytes,
+        peak_file_bytes: peak.file_backed_bytes,
         peak_rss_bytes: peak.high_water_bytes,
     };
     Ok((result, figures))
