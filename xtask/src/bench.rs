@@ -21,9 +21,9 @@ use report::Proofs;
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The C1 file to prove.
-    #[arg(long, value_name = "FILE", default_value = "bench-data/porep-2kib/c1.json")]
-    c1: PathBuf,
+    /// The C1 file to prove; the 2 KiB sector of `bench-data` when none is given.
+    #[arg(long, value_name = "FILE")]
+    c1: Option<PathBuf>,
     /// Runs that count, of each prover; with 0 nothing is proved.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=100))]
     runs: u32,
@@ -44,9 +44,32 @@ pub(crate) struct Arguments {
     kernel_arguments: Vec<String>,
 }
 
+/// From the root of the repository.
+const DEFAULT_C1: &str = "bench-data/porep-2kib/c1.json";
+
+impl Arguments {
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.runs > 0 || self.kernels || self.peers_setup,
+            "with --runs 0 there is nothing to measure: add --kernels or --peers-setup"
+        );
+        ensure!(self.runs > 0 || !self.peers, "with --runs 0 nothing is proved: leave --peers out, or give it a run");
+        Ok(())
+    }
+
+    /// The C1 file: where it lies, and what it is called in a report.
+    fn c1(&self, repository: &Repository) -> Result<(PathBuf, String)> {
+        Ok(match &self.c1 {
+            Some(given) => (std::path::absolute(given)?, given.display().to_string()),
+            None => (repository.root().join(DEFAULT_C1), DEFAULT_C1.to_owned()),
+        })
+    }
+}
+
 /// Measures and prints.
 pub(crate) fn run(repository: &Repository, arguments: &Arguments) -> Result<()> {
-    let c1 = std::path::absolute(&arguments.c1)?;
+    arguments.check()?;
+    let (c1, c1_name) = arguments.c1(repository)?;
     let folder = repository.target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut machine = Machine::look(repository);
@@ -71,7 +94,7 @@ pub(crate) fn run(repository: &Repository, arguments: &Arguments) -> Result<()> 
     if let Some(path) = &arguments.json {
         let object = json!({
             "version": 1,
-            "c1": arguments.c1,
+            "c1": c1_name,
             "machine": machine.json(),
             "proofs": proofs.map(|proofs| proofs.json()),
             "set_up": set_up.map(|set_up| set_up.json()),
@@ -131,7 +154,37 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::from_hex;
+    use clap::Parser;
+
+    use super::{Arguments, DEFAULT_C1, from_hex};
+    use crate::repository::Repository;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parsed(words: &[&str]) -> Result<Arguments, clap::Error> {
+        Line::try_parse_from(["bench"].iter().chain(words)).map(|line| line.arguments)
+    }
+
+    #[test]
+    fn a_bench_of_nothing_is_refused() {
+        let holds = |words: &[&str]| parsed(words).unwrap().check().is_ok();
+        assert!(holds(&[]) && holds(&["--runs", "0", "--kernels"]) && holds(&["--runs", "0", "--peers-setup"]));
+        assert!(!holds(&["--runs", "0"]) && !holds(&["--runs", "0", "--kernels", "--peers"]));
+        assert_eq!(parsed(&["--kernels", "--", "g1", "--g1", "3"]).unwrap().kernel_arguments, ["g1", "--g1", "3"]);
+        assert!(parsed(&["--", "g1"]).is_err() && parsed(&["--runs", "101"]).is_err());
+    }
+
+    #[test]
+    fn the_file_is_there_from_any_folder() {
+        let (path, name) = parsed(&[]).unwrap().c1(&Repository::find().unwrap()).unwrap();
+        assert!(path.is_absolute() && path.is_file() && name == DEFAULT_C1);
+        let (path, name) = parsed(&["--c1", "a/b.json"]).unwrap().c1(&Repository::find().unwrap()).unwrap();
+        assert!(path.is_absolute() && path.ends_with("a/b.json") && name == "a/b.json");
+    }
 
     #[test]
     fn hex_is_decoded_and_anything_else_refused() {
