@@ -3,8 +3,8 @@
 use bls12_381_layout::Affine;
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use ff::{Field, PrimeField};
-use group::Curve;
 use group::prime::PrimeCurveAffine;
+use group::{Curve, Group};
 use prover_backend::{BackendError, BaseSource, Msm, Scalars, SelectedWitness};
 
 use crate::books::{Books, balanced};
@@ -44,6 +44,7 @@ pub fn msm<A: Oracle>(backend: &dyn Msm<A>, len_max: usize) {
     sizes(backend, &points);
     kinds_of_scalars(backend, &points[..len_max.min(3000)]);
     kinds_of_points(backend, &points[..len_max.min(1500)]);
+    crowded_buckets(backend, &points);
     witnesses(backend, &points);
     ranges(backend, &points);
     failures(backend, &points[..len_max.min(500)]);
@@ -126,6 +127,28 @@ fn kinds_of_points<A: Oracle>(backend: &dyn Msm<A>, points: &[A]) {
     for (what, points) in &kinds {
         for scalars in [&random, &few, &ones, &same] {
             check(backend, points, Scalars::Dense(scalars), what);
+        }
+    }
+}
+
+/// One bucket for all, with lengths around those at which a backend may split a bucket's points, and points at infinity that it may skip.
+fn crowded_buckets<A: Oracle>(backend: &dyn Msm<A>, points: &[A]) {
+    let scalar = scalar_samples(9, 1)[0];
+    let around = [512usize, 1024, 2048, 2389, 4096, 4778, 8192];
+    let lengths = around.into_iter().flat_map(|len| len - 3..=len + 3).filter(|len| *len <= points.len());
+    for len in lengths {
+        for infinities in [0, 1, 2, 3, 5] {
+            let mut points = points[..len].to_vec();
+            for k in 0..infinities {
+                points[k * (len - 1) / 5] = A::identity();
+            }
+            // All scalars are the same, so the oracle is one multiplication of the sum.
+            let sum = points.iter().fold(A::Projective::identity(), |sum, point| sum + point);
+            let expected = sum * scalar;
+            let scalars = vec![scalar; len];
+            let scratch = backend.msm_scratch_bytes(len);
+            let found = balanced(scratch, |context| backend.msm(&points, Scalars::Dense(&scalars), context)).unwrap();
+            assert!(found == expected, "{len} points in one bucket, {infinities} of them at infinity");
         }
     }
 }

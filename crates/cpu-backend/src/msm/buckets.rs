@@ -62,6 +62,11 @@ impl<A: Affine> Task<'_, A> {
                     workspace.gather(&points[(index & !NEGATIVE) as usize], index & NEGATIVE != 0);
                 }
                 workspace.close_run(first, i as u32);
+                if !tail.is_empty() {
+                    // The rest of the bucket goes on from this sum. Infinities, which are left out, can leave room for it here: then it would
+                    // become a second run of the same owner, and one sum would replace the other.
+                    flush(buckets, workspace);
+                }
                 list = tail;
             }
         }
