@@ -59,6 +59,24 @@ pub enum AcquireError {
         /// Bytes free now.
         available: u64,
     },
+    /// The bytes are not free, and the one who asks is the only one who could return some, so waiting would never end.
+    #[error(
+        "{class} at {stage} needs {needed} bytes of {space} memory besides what it holds; {available} of {budget} bytes are free and nobody else will return any: raise the budget"
+    )]
+    NobodyReturns {
+        /// Space that was asked for.
+        space: Space,
+        /// Class of the buffer.
+        class: &'static str,
+        /// Stage that asked.
+        stage: &'static str,
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes the space has in all.
+        budget: u64,
+        /// Bytes free now.
+        available: u64,
+    },
     /// The wait was cancelled; nothing is held.
     #[error("the wait for {needed} bytes of {space} memory was cancelled")]
     Cancelled {

@@ -130,13 +130,13 @@ pub enum SynthError {
         found: u64,
     },
     /// Memory was not granted.
-    #[error(transparent)]
+    #[error("{0}")]
     Memory(#[from] AcquireError),
     /// A buffer came out larger than its permit.
-    #[error(transparent)]
+    #[error("{0}")]
     Oversized(#[from] OversizedBuffer),
     /// Witness parts or domain do not fit.
-    #[error(transparent)]
+    #[error("{0}")]
     Backend(#[from] BackendError),
     /// The work was given up on request.
     #[error("cancelled")]

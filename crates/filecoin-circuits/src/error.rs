@@ -9,10 +9,10 @@ use pipeline_stage::{AcquireError, Classified, ErrorClass};
 #[non_exhaustive]
 pub enum CircuitError {
     /// Memory was not granted.
-    #[error(transparent)]
+    #[error("{0}")]
     Memory(#[from] AcquireError),
     /// Compiling, opening, synthesising or checking failed.
-    #[error(transparent)]
+    #[error("{0}")]
     Synthesis(#[from] circuit_synth::SynthError),
     /// The work was given up on request.
     #[error("cancelled before the partition was through")]

@@ -34,10 +34,10 @@ pub enum EngineError {
     #[error("an engine needs the keys of at least one circuit")]
     NoCircuit,
     /// Reservation failed.
-    #[error(transparent)]
+    #[error("{0}")]
     Memory(#[from] AcquireError),
     /// The circuit is too large for a domain.
-    #[error(transparent)]
+    #[error("{0}")]
     Backend(#[from] BackendError),
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}")]
@@ -65,16 +65,16 @@ pub enum QuotientError {
     #[error("the permit for two transform buffers is too small to be split")]
     Split,
     /// The matrices could not be evaluated.
-    #[error(transparent)]
+    #[error("{0}")]
     Evaluate(#[from] SynthError),
     /// A transform failed.
-    #[error(transparent)]
+    #[error("{0}")]
     Backend(#[from] BackendError),
     /// Memory was not granted.
-    #[error(transparent)]
+    #[error("{0}")]
     Memory(#[from] AcquireError),
     /// A buffer came out larger than its permit.
-    #[error(transparent)]
+    #[error("{0}")]
     Oversized(#[from] OversizedBuffer),
 }
 
@@ -94,7 +94,7 @@ impl Classified for QuotientError {
 #[derive(Debug, thiserror::Error)]
 pub enum FinalizeError {
     /// The operating system gave no randomness.
-    #[error(transparent)]
+    #[error("{0}")]
     Randomness(#[from] RandomnessError),
     /// The proof does not verify. Proving it again may help where hardware erred, never where the key is wrong.
     #[error("the proof of partition {partition} does not verify: {source}")]
@@ -105,7 +105,7 @@ pub enum FinalizeError {
         source: VerifyError,
     },
     /// The partition's place is taken or does not exist.
-    #[error(transparent)]
+    #[error("{0}")]
     Partition(#[from] PartitionError),
 }
 

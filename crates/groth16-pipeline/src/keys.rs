@@ -9,7 +9,7 @@ use pipeline_stage::{Classified, ErrorClass};
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The circuit's counts are out of range.
-    #[error(transparent)]
+    #[error("{0}")]
     Srs(#[from] SrsError),
     /// The key is of another circuit.
     #[error("the proving key {path} is of circuit {found}, expected {expected}: set up or import the key of this circuit")]
@@ -22,7 +22,7 @@ pub enum KeysError {
         found: String,
     },
     /// The verifying key cannot be used.
-    #[error(transparent)]
+    #[error("{0}")]
     VerifyingKey(#[from] groth16_assembly::KeyError),
 }
 

@@ -60,13 +60,13 @@ pub enum SrsError {
         available: u64,
     },
     /// Memory was not granted.
-    #[error(transparent)]
+    #[error("{0}")]
     Memory(#[from] AcquireError),
     /// A buffer turned out larger than planned.
-    #[error(transparent)]
+    #[error("{0}")]
     Oversized(#[from] OversizedBuffer),
     /// The backend or the constraint matrices failed.
-    #[error(transparent)]
+    #[error("{0}")]
     Backend(#[from] BackendError),
     /// The work was given up on request.
     #[error("cancelled")]

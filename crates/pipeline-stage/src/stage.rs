@@ -44,13 +44,14 @@ pub struct StageContext {
     stage: StageName,
     cancel: Cancel,
     reservation: Option<Reservation>,
+    alone: bool,
 }
 
 impl StageContext {
     /// A context for `stage` over `ledger`; `cancel` gives its work up.
     #[must_use]
     pub fn new(ledger: Ledger, stage: StageName, cancel: Cancel) -> Self {
-        Self { ledger, stage, cancel, reservation: None }
+        Self { ledger, stage, cancel, reservation: None, alone: false }
     }
 
     /// A context over a ledger of its own without limits, for tests, examples and tools outside the pipeline.
@@ -69,6 +70,13 @@ impl StageContext {
     #[must_use]
     pub fn with_reservation(&self, reservation: Reservation) -> Self {
         Self { reservation: Some(reservation), ..self.clone() }
+    }
+
+    /// The same context for work that nobody else's progress helps: what is not free at once is an error with the numbers, since a wait for
+    /// bytes that only this work would return never ends.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Self { alone: true, ..self.clone() }
     }
 
     /// The ledger.
@@ -105,6 +113,39 @@ impl StageContext {
         if let Some(reservation) = self.reservation.as_ref().filter(|r| r.space() == space) {
             return reservation.draw(class, self.stage, bytes, &self.cancel);
         }
-        self.ledger.acquire(Request { space, class, stage: self.stage, bytes }, &self.cancel)
+        let request = Request { space, class, stage: self.stage, bytes };
+        if !self.alone {
+            return self.ledger.acquire(request, &self.cancel);
+        }
+        if self.cancel.is_cancelled() {
+            return Err(AcquireError::Cancelled { space, needed: bytes });
+        }
+        self.ledger.try_acquire(request).map_err(|error| match error {
+            AcquireError::WouldBlock { space, class, stage, needed, budget, available } => {
+                AcquireError::NobodyReturns { space, class, stage, needed, budget, available }
+            }
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_works_alone_is_told_instead_of_waiting_for_itself() {
+        let ledger = Ledger::new(&[(Space::Host, 100)]);
+        let cancel = Cancel::new();
+        let context = StageContext::new(ledger.clone(), StageName::Setup, cancel.clone()).alone();
+        let held = context.acquire(Class::Staging, 60).unwrap();
+        let error = context.acquire(Class::Staging, 41).unwrap_err();
+        assert!(matches!(error, AcquireError::NobodyReturns { needed: 41, budget: 100, available: 40, .. }), "{error}");
+        assert!(matches!(context.acquire(Class::Staging, 101), Err(AcquireError::ExceedsBudget { .. })));
+        drop(context.acquire(Class::Staging, 40).unwrap());
+        cancel.cancel();
+        assert!(matches!(context.acquire(Class::Staging, 1), Err(AcquireError::Cancelled { .. })));
+        drop(held);
+        assert_eq!(ledger.snapshot().in_use(Space::Host), 0);
     }
 }

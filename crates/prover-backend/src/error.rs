@@ -7,10 +7,10 @@ use pipeline_stage::{Classified, ErrorClass};
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     /// Scratch memory was not granted.
-    #[error(transparent)]
+    #[error("{0}")]
     Memory(#[from] AcquireError),
     /// Scratch turned out larger than planned.
-    #[error(transparent)]
+    #[error("{0}")]
     Oversized(#[from] OversizedBuffer),
     /// Two lengths that must agree do not.
     #[error("{what}: expected {expected}, found {found}")]

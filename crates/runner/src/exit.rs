@@ -246,6 +246,27 @@ mod tests {
         };
         assert_eq!(Failure::from_part("a", &error, Exit::Data).exit, Exit::Unavailable);
         assert_eq!(exit_of(&error, ErrorClass::Fatal, Exit::Internal), Exit::Unavailable);
+        // Every part hands it on in an error of its own, some through several.
+        let backend = || prover_backend::BackendError::from(error.clone());
+        let synth = || circuit_synth::SynthError::from(error.clone());
+        let wrapped: [Box<dyn Classified>; 9] = [
+            Box::new(backend()),
+            Box::new(synth()),
+            Box::new(circuit_synth::SynthError::from(backend())),
+            Box::new(SrsError::from(error.clone())),
+            Box::new(SrsError::from(backend())),
+            Box::new(filecoin_circuits::CircuitError::from(synth())),
+            Box::new(groth16_pipeline::QuotientError::from(synth())),
+            Box::new(groth16_pipeline::EngineError::from(error.clone())),
+            Box::new(crate::porep::SectorError::from(filecoin_circuits::CircuitError::from(error.clone()))),
+        ];
+        for error in wrapped {
+            let failure = Failure::from_part("a", error.as_ref(), Exit::Internal);
+            assert_eq!(failure.exit, Exit::Unavailable, "{error:?}");
+            assert_eq!(failure.message.matches("2 bytes").count(), 1, "{failure}");
+        }
+        let failure = Failure::new(Exit::Permission, "unreadable");
+        assert_eq!(Failure::from_part("a", &crate::porep::SectorError::Input(failure), Exit::Data).exit, Exit::Permission);
     }
 
     #[test]

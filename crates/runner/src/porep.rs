@@ -38,13 +38,13 @@ impl Accounted<StageName> for PartitionBody {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SectorError {
     /// The file.
-    #[error(transparent)]
-    Input(Failure),
+    #[error("{0}")]
+    Input(#[source] Failure),
     /// The file is of another sector size than when it was first read.
     #[error("the C1 file changed while it was proved: it is of a sector of {found} now")]
     Changed { found: SectorSize },
     /// The circuit.
-    #[error(transparent)]
+    #[error("{0}")]
     Circuit(#[from] CircuitError),
 }
 

@@ -39,9 +39,9 @@ impl<'a> Session<'a> {
         Ok(Self { config, bars, cancel, ledger: resources::ledger(budget_bytes) })
     }
 
-    /// A context for work of this stage.
+    /// A context for work of this stage outside the engine: nobody else returns memory meanwhile, so what does not fit is an error.
     pub(crate) fn context(&self, stage: StageName) -> StageContext {
-        StageContext::new(self.ledger.clone(), stage, self.cancel.clone())
+        StageContext::new(self.ledger.clone(), stage, self.cancel.clone()).alone()
     }
 
     /// The backend of this machine.

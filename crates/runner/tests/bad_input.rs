@@ -178,6 +178,30 @@ fn contradictions_are_usage() {
 }
 
 #[test]
+fn every_command_says_when_its_budget_is_too_small_and_ends() {
+    let place = Place::new();
+    let c1 = bench_data("porep-2kib/c1.json");
+    let c1 = c1.to_str().unwrap();
+    // Sizes at which each of them has some of what it needs and asks for more.
+    for budget in ["1KiB", "40KiB", "64KiB", "112KiB", "300KiB"] {
+        for command in [&["prove", c1][..], &["circuit", "compile", "--sector-size", "2KiB"], &["params", "setup", "--sector-size", "2KiB"]]
+        {
+            place.run(&[command, &["--memory", budget]].concat()).refused(69, &["bytes", "raise the budget"]);
+        }
+    }
+    // Enough for the circuit; the set-up needs its workspace, and with that its tables.
+    for budget in ["10MiB", "270MiB"] {
+        // Two lines: the warning of the set-up comes first.
+        let run = place.run(&["prove", c1, "--memory", budget]);
+        assert_eq!(run.code, 69, "{budget}: {}", run.stderr);
+        assert!(run.stderr.contains("raise the budget"), "{budget}: {}", run.stderr);
+    }
+    for budget in ["1KiB", "112KiB", "300KiB"] {
+        place.run(&["circuit", "check", c1, "--memory", budget]).refused(69, &["bytes", "raise the budget"]);
+    }
+}
+
+#[test]
 fn budgets_that_cannot_be() {
     let place = Place::new();
     let c1 = bench_data("porep-2kib/c1.json");

@@ -11,10 +11,10 @@ use crate::statement::Statement;
 /// Why a job did not become partitions.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ParseError<E: Classified> {
-    #[error(transparent)]
-    Statement(E),
-    #[error(transparent)]
-    Partitions(PartitionError),
+    #[error("{0}")]
+    Statement(#[source] E),
+    #[error("{0}")]
+    Partitions(#[source] PartitionError),
     #[error("the circuit family gave a partition before it announced how many there are")]
     NotAnnounced,
 }

@@ -59,7 +59,8 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let keys = open_keys(&orders, session, &mut steps)?;
     let circuits: Vec<_> = keys.values().cloned().collect();
     let origins = circuits.iter().map(|keys| Parameters::of(keys)).collect();
-    let config = EngineConfig { stop: session.cancel.clone(), jobs_bytes: jobs_bytes(&orders, session), ..EngineConfig::default() };
+    let mut config = EngineConfig { stop: session.cancel.clone(), ..EngineConfig::default() };
+    config.jobs_bytes = jobs_bytes(&orders, config.synth_threads, session);
     let statement = Porep { keys, sector: args.sector };
     let engine = Engine::start(statement, &circuits, session.backend(), &session.ledger, &config)
         .map_err(|error| Failure::from_part("the pipeline cannot start", &error, Exit::Unavailable))?;
@@ -74,12 +75,13 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     Ok(report(done, &summary))
 }
 
-/// What vanilla proofs take at most while the pipeline runs, besides those that are held already: one file being parsed while another one's
-/// partitions wait for synthesis, as much as the largest took when it was checked, and the library's form of the partition in synthesis.
-fn jobs_bytes(orders: &[Order], session: &Session<'_>) -> u64 {
+/// What vanilla proofs take at most while the pipeline runs, besides those that are held already: one file in parsing, one in front of and one
+/// in each thread of synthesis, each as much as the largest took when it was checked, and the library's form of the partitions in synthesis.
+fn jobs_bytes(orders: &[Order], synth_threads: usize, session: &Session<'_>) -> u64 {
     let checked = session.ledger.snapshot().class(Space::Host, Class::VanillaProof).peak_bytes;
     let converted = orders.iter().map(|order| filecoin_circuits::conversion_bytes(order.seal_proof)).max().unwrap_or(0);
-    2 * checked + converted
+    let synth_threads = synth_threads as u64;
+    (2 + synth_threads) * checked + synth_threads * converted
 }
 
 /// Where each proof goes. Files are prepared now, so that a place that cannot be written to is found before the work.
