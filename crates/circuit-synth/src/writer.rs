@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bls12_381_layout::as_bytes;
 use bls12_381_layout::canonical_limbs;
@@ -20,6 +21,24 @@ const WRITE_BYTES: usize = 1 << 20;
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+const UNFINISHED: &str = ".compiling-";
+/// An unfinished file this old whose lock nobody holds was left by a process that was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
+/// Removes what killed processes left. Another process's unfinished file is locked, or too young to have been locked yet.
+fn remove_abandoned(folder: &Path) {
+    // Whatever cannot be read or removed stays: this is tidying, and no part of the work.
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let old = entry.metadata().and_then(|m| m.modified()).is_ok_and(|t| t.elapsed().is_ok_and(|age| age > ABANDONED_AFTER));
+        if old
+            && entry.file_name().to_string_lossy().starts_with(UNFINISHED)
+            && std::fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// The file being written: under a name of its own in the same folder until [`finish`](CircuitWriter::finish) renames it.
@@ -43,7 +62,10 @@ impl CircuitWriter {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
-        let file = builder.prefix(".compiling-").tempfile_in(folder).map_err(|e| SynthError::io("create a file in", folder, e))?;
+        remove_abandoned(folder);
+        let file = builder.prefix(UNFINISHED).tempfile_in(folder).map_err(|e| SynthError::io("create a file in", folder, e))?;
+        // Tells others that it is being written. Where there are no locks, they go by its age.
+        let _ = file.as_file().try_lock();
         let mut writer = Self {
             path: path.to_owned(),
             file: BufWriter::with_capacity(WRITE_BYTES, file),
@@ -150,6 +172,8 @@ impl CircuitWriter {
         file.seek(SeekFrom::Start(0)).map_err(failed("write the header of"))?;
         file.write_all(&header.encode()).map_err(failed("write the header of"))?;
         file.as_file().sync_all().map_err(failed("sync"))?;
+        // Readers take a shared lock: none of them must meet this one under the final name.
+        let _ = file.as_file().unlock();
         file.persist(&path).map_err(|e| SynthError::io("put a compiled circuit in place as", &path, e.error))?;
         // The new name lasts once the folder is on disk too.
         #[cfg(unix)]

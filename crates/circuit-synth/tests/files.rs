@@ -196,3 +196,24 @@ fn a_disk_that_takes_no_more_is_an_error_that_names_the_file_and_leaves_nothing(
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn what_a_killed_process_left_is_removed_and_what_is_being_written_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let file = |name: &str| {
+        let file = fs::File::create(folder.path().join(name)).unwrap();
+        file.set_modified(old).unwrap();
+        file
+    };
+    drop(file(".compiling-left"));
+    drop(file("something-else"));
+    let busy = file(".compiling-busy");
+    busy.lock().unwrap();
+    fs::write(folder.path().join(".compiling-young"), b"x").unwrap();
+    compile(RandomCircuit::new(8, 10, 10).blank(), "random", &folder.path().join("c"), &context).unwrap();
+    let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, [".compiling-busy", ".compiling-young", "c", "something-else"]);
+}

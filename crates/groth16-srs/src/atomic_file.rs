@@ -3,10 +3,29 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
 use crate::SrsError;
+
+const UNFINISHED: &str = ".partial";
+/// An unfinished file this old whose lock nobody holds was left by a process that was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
+/// Removes what killed processes left. Another process's unfinished file is locked, or too young to have been locked yet.
+fn remove_abandoned(folder: &Path) {
+    // Whatever cannot be read or removed stays: this is tidying, and no part of the work.
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let old = entry.metadata().and_then(|m| m.modified()).is_ok_and(|t| t.elapsed().is_ok_and(|age| age > ABANDONED_AFTER));
+        if old && name.starts_with('.') && name.ends_with(UNFINISHED) && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
 
 /// A file under a temporary name beside its target; dropped before [`commit`](AtomicFile::commit) it is removed.
 pub(crate) struct AtomicFile {
@@ -23,11 +42,14 @@ impl AtomicFile {
             _ => PathBuf::from("."),
         };
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".").suffix(".partial");
+        builder.prefix(".").suffix(UNFINISHED);
         // Keys are public: the process's umask decides who reads them, not the temporary file's default.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        remove_abandoned(&folder);
         let file = builder.tempfile_in(&folder).map_err(|e| SrsError::io("create a file in this folder", &folder, e))?;
+        // Tells others that it is being written. Where there are no locks, they go by its age.
+        let _ = file.as_file().try_lock();
         Ok(Self { file, target: target.to_owned(), folder })
     }
 
@@ -57,6 +79,8 @@ impl AtomicFile {
     pub(crate) fn commit(self) -> Result<(), SrsError> {
         let Self { file, target, folder } = self;
         file.as_file().sync_all().map_err(|e| SrsError::io("write it to disk", &target, e))?;
+        // Readers take a shared lock: none of them must meet this one under the final name.
+        let _ = file.as_file().unlock();
         file.persist(&target).map_err(|e| SrsError::io("give the finished file its name", &target, e.error))?;
         // The name is durable only when the folder is. The file itself is whole either way.
         #[cfg(unix)]
@@ -94,5 +118,26 @@ mod tests {
         let file = AtomicFile::create(&folder.path().join("key")).unwrap();
         assert!(file.require_space(0).is_ok());
         assert!(matches!(file.require_space(u64::MAX), Err(SrsError::NoSpace { needed: u64::MAX, .. })));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_being_written_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - Duration::from_secs(3600);
+        let file = |name: &str| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(old).unwrap();
+            file
+        };
+        drop(file(".left.partial"));
+        drop(file("key.partial"));
+        let busy = file(".busy.partial");
+        busy.lock().unwrap();
+        AtomicFile::create(&folder.path().join("key")).unwrap().commit().unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, [".busy.partial", "key", "key.partial"]);
+        // No lock of the writer stays on the finished file.
+        File::open(folder.path().join("key")).unwrap().try_lock_shared().unwrap();
     }
 }

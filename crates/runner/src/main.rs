@@ -59,6 +59,12 @@ fn run(cli: Cli) -> Exit {
     }
     let cancel = Cancel::new();
     let (grace, seen) = (config.stop_grace.value, cancel.clone());
-    let result = signals::supervise(&cancel, grace, move || commands::run(cli.command, &config, &bars, &seen));
+    let work = move || commands::run(cli.command, &config, &bars, &seen);
+    // A report that names what was given up is one of a stopped command; one that is complete is not.
+    let result = signals::supervise(&cancel, grace, work, |report, failure| {
+        if report.failures.iter().any(|failure| failure.cancelled) {
+            report.failures.insert(0, failure);
+        }
+    });
     output::present(name, format, result)
 }

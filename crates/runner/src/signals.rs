@@ -29,6 +29,7 @@ pub(crate) fn supervise<T: Send + 'static>(
     cancel: &Cancel,
     grace: Duration,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    amend: impl FnOnce(&mut T, Failure),
 ) -> Result<T, Failure> {
     let (events, received) = sync_channel(4);
     let started = listen(events.clone()).and_then(|()| start(events, work));
@@ -44,7 +45,12 @@ pub(crate) fn supervise<T: Send + 'static>(
         };
         match (event, &stopping) {
             (Ok(Event::Done(Err(_))), Some(stopping)) => return Err(stopped(stopping.signal, "stopped")),
-            (Ok(Event::Done(result)), _) => return result,
+            // Part of the work was done all the same, and the result says so.
+            (Ok(Event::Done(Ok(mut result))), Some(stopping)) => {
+                amend(&mut result, stopped(stopping.signal, "stopped"));
+                return Ok(result);
+            }
+            (Ok(Event::Done(result)), None) => return result,
             (Ok(Event::Signal(signal)), None) => {
                 crate::output::note("stopping; a second signal stops at once");
                 stopping = Some(Stopping::now(signal, grace));
@@ -139,25 +145,39 @@ mod tests {
     #[test]
     fn results_panics_and_signals() {
         let cancel = Cancel::new();
-        assert_eq!(supervise(&cancel, GRACE, || Ok(7)).unwrap(), 7);
-        let failed = supervise::<()>(&cancel, GRACE, || Err(Failure::new(Exit::Data, "bad")));
+        assert_eq!(supervise(&cancel, GRACE, || Ok(7), |_, _| ()).unwrap(), 7);
+        let failed = supervise::<()>(&cancel, GRACE, || Err(Failure::new(Exit::Data, "bad")), |(), _| ());
         assert_eq!(failed.unwrap_err().exit, Exit::Data);
-        let panicked = supervise::<()>(&cancel, GRACE, || panic!("expected in this test"));
+        let panicked = supervise::<()>(&cancel, GRACE, || panic!("expected in this test"), |(), _| ());
         assert_eq!(panicked.unwrap_err().exit, Exit::Internal);
         assert!(!cancel.is_cancelled());
 
         // The first signal cancels; a twin right behind it changes nothing.
         let sender = raise_later(vec![(100, SIGTERM), (20, SIGTERM)]);
-        let failure = supervise(&cancel, GRACE, work(&cancel, true)).unwrap_err();
+        let failure = supervise(&cancel, GRACE, work(&cancel, true), |(), _| ()).unwrap_err();
         assert!(cancel.is_cancelled());
         assert_eq!((failure.exit, failure.message.starts_with("stopped on SIGTERM")), (Exit::Signal(SIGTERM), true));
+        sender.join().unwrap();
+
+        // What was finished before it is kept, with the signal beside it.
+        let cancel = Cancel::new();
+        let sender = raise_later(vec![(100, SIGTERM)]);
+        let seen = cancel.clone();
+        let half_done = move || {
+            while !seen.is_cancelled() {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Ok(vec![Exit::Success])
+        };
+        let kept = supervise(&cancel, GRACE, half_done, |exits, failure| exits.push(failure.exit)).unwrap();
+        assert_eq!(kept, [Exit::Success, Exit::Signal(SIGTERM)]);
         sender.join().unwrap();
 
         // A second one, later, does not wait for work that does not heed the first.
         let cancel = Cancel::new();
         let sender = raise_later(vec![(100, SIGINT), (400, SIGINT)]);
         let start = Instant::now();
-        let failure = supervise(&cancel, GRACE, work(&cancel, false)).unwrap_err();
+        let failure = supervise(&cancel, GRACE, work(&cancel, false), |(), _| ()).unwrap_err();
         assert_eq!((failure.exit, failure.message.starts_with("stopped at once")), (Exit::Signal(SIGINT), true));
         assert!(start.elapsed() < GRACE / 2);
         sender.join().unwrap();
@@ -165,7 +185,7 @@ mod tests {
         // Nor does the end of the grace.
         let cancel = Cancel::new();
         let sender = raise_later(vec![(100, SIGINT)]);
-        let failure = supervise(&cancel, Duration::from_millis(50), work(&cancel, false)).unwrap_err();
+        let failure = supervise(&cancel, Duration::from_millis(50), work(&cancel, false), |(), _| ()).unwrap_err();
         assert_eq!((failure.exit, failure.message.contains("end of the grace")), (Exit::Signal(SIGINT), true));
         sender.join().unwrap();
     }

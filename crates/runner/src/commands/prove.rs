@@ -68,7 +68,10 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let done = run(&engine, orders, session);
     engine.finish();
 
-    session.go_on()?;
+    // Proofs that were finished before a stop are handed out.
+    if done.iter().all(|done| done.result.is_err()) {
+        session.go_on()?;
+    }
     let peak = sampler.stop();
     let elapsed = stopwatch.elapsed().ok();
     let summary = Summary { steps: &steps, parameters: origins, stages: &times, ledger: &session.ledger, peak, elapsed };
