@@ -15,6 +15,7 @@ use crate::block::{BLOCK_ROWS, RowReader};
 use crate::dictionary::Coefficient;
 use crate::error::SynthError;
 use crate::format::{COEFFICIENT_BYTES, ENTRY_BYTES, Entry, HEADER_BYTES, Header};
+use crate::hash::CircuitHash;
 use crate::map::Map;
 use crate::shape::CircuitShape;
 
@@ -116,20 +117,30 @@ impl CompiledCircuit {
         self.header.file_bytes
     }
 
-    /// Compares every block with its checksum, reading the whole file.
+    /// Compares every block with its checksum and the whole with the circuit's hash, reading the whole file.
     ///
     /// # Errors
     /// [`SynthError::Damaged`], [`SynthError::Cancelled`].
     pub fn verify_checksums(&self, context: &StageContext) -> Result<(), SynthError> {
+        let mut hash = CircuitHash::new();
         for block in 0..self.blocks() {
             if context.cancel().is_cancelled() {
                 return Err(SynthError::Cancelled);
             }
             for matrix in Matrix::ALL {
                 self.rows_of_block(matrix, block)?;
+                let (place, _) = self.place_of_block(matrix, block)?;
+                hash.update(&self.map.bytes()[place]);
             }
         }
-        Ok(())
+        hash.update(&self.map.bytes()[self.header.dictionary_offset as usize..self.header.density_offset as usize]);
+        let found = hash.finish(&self.header.shape);
+        if found == self.header.hash {
+            return Ok(());
+        }
+        let hex = |hash: &[u8; 32]| hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let part = "the circuit's hash".to_owned();
+        Err(SynthError::Damaged { path: self.path().to_owned(), part, expected: hex(&self.header.hash), found: hex(&found) })
     }
 
     pub(crate) fn coefficients(&self) -> &[Coefficient] {
@@ -149,21 +160,28 @@ impl CompiledCircuit {
         SynthError::Damaged { path: self.path().to_owned(), part: format!("block {block} of {matrix:?}"), expected, found }
     }
 
-    /// The rows of one matrix in one block, compared with their checksum when read for the first time.
-    pub(crate) fn rows_of_block(&self, matrix: Matrix, block: usize) -> Result<RowReader<'_>, SynthError> {
-        let bytes = self.map.bytes();
+    /// Where the rows of one matrix in one block are, and their checksum.
+    fn place_of_block(&self, matrix: Matrix, block: usize) -> Result<(Range<usize>, u64), SynthError> {
         let k = number(matrix);
         let at = self.header.directory_offset as usize + block * ENTRY_BYTES;
-        let entry = bytes.get(at..).and_then(|rest| rest.first_chunk::<ENTRY_BYTES>()).map(Entry::decode).unwrap_or_default();
+        let entry = self.map.bytes().get(at..).and_then(|rest| rest.first_chunk::<ENTRY_BYTES>()).map(Entry::decode).unwrap_or_default();
         let (start, length) = (entry.start(k) as usize, entry.lengths[k] as usize);
-        let within = start >= HEADER_BYTES && start.saturating_add(length) <= self.header.dictionary_offset as usize;
-        let Some(rows) = bytes.get(start..start.saturating_add(length)).filter(|_| within) else {
+        let end = start.saturating_add(length);
+        if start < HEADER_BYTES || end > self.header.dictionary_offset as usize {
             return Err(self.damaged_block(matrix, block, "a place among the blocks".into(), format!("{length} bytes at {start}")));
-        };
+        }
+        Ok((start..end, entry.checksums[k]))
+    }
+
+    /// The rows of one matrix in one block, compared with their checksum when read for the first time.
+    pub(crate) fn rows_of_block(&self, matrix: Matrix, block: usize) -> Result<RowReader<'_>, SynthError> {
+        let k = number(matrix);
+        let (place, checksum) = self.place_of_block(matrix, block)?;
+        let rows = &self.map.bytes()[place];
         if self.checked[block].load(Ordering::Relaxed) >> k & 1 == 0 {
             let found = xxh3_64(rows);
-            if found != entry.checksums[k] {
-                return Err(self.damaged_block(matrix, block, format!("{:016x}", entry.checksums[k]), format!("{found:016x}")));
+            if found != checksum {
+                return Err(self.damaged_block(matrix, block, format!("{checksum:016x}"), format!("{found:016x}")));
             }
             self.checked[block].fetch_or(1 << k, Ordering::Relaxed);
         }

@@ -9,6 +9,7 @@ mod dictionary;
 mod error;
 mod evaluate;
 mod format;
+mod hash;
 #[allow(unsafe_code)]
 mod map;
 mod record;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bls12_381_layout::as_bytes;
 use bls12_381_layout::canonical_limbs;
-use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -14,6 +13,7 @@ use crate::block::{BLOCK_ROWS, RowWriter};
 use crate::dictionary::Dictionary;
 use crate::error::SynthError;
 use crate::format::{Entry, HEADER_BYTES, Header};
+use crate::hash::CircuitHash;
 use crate::shape::CircuitShape;
 
 /// Bytes gathered before a write.
@@ -46,7 +46,7 @@ pub(crate) struct CircuitWriter {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,
     offset: u64,
-    hash: Sha256,
+    hash: CircuitHash,
     rows: [RowWriter; 3],
     rows_in_block: usize,
     directory: Vec<Entry>,
@@ -70,14 +70,13 @@ impl CircuitWriter {
             path: path.to_owned(),
             file: BufWriter::with_capacity(WRITE_BYTES, file),
             offset: 0,
-            hash: Sha256::new(),
+            hash: CircuitHash::new(),
             rows: Default::default(),
             rows_in_block: 0,
             directory: Vec::new(),
         };
         // Room for the header, which is known last.
         writer.write(&[0; HEADER_BYTES])?;
-        writer.hash.update(b"rank-1 constraint system, format 1");
         Ok(writer)
     }
 
@@ -140,9 +139,6 @@ impl CircuitWriter {
             tail.update(as_bytes(&limbs));
             self.write(as_bytes(&limbs))?;
         }
-        for number in [shape.inputs, shape.auxiliary, shape.constraints] {
-            self.hash.update(number.to_le_bytes());
-        }
         let density_offset = self.offset;
         for words in densities {
             tail.update(as_bytes(words));
@@ -155,7 +151,7 @@ impl CircuitWriter {
         }
         let header = Header {
             name: name.to_owned(),
-            hash: self.hash.clone().finalize().into(),
+            hash: self.hash.clone().finish(&shape),
             shape,
             dictionary_offset,
             density_offset,

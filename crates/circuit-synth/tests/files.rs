@@ -51,6 +51,22 @@ fn every_flipped_byte_and_every_truncation_is_noticed() {
     assert_eq!(context.ledger().snapshot().in_use(Space::Mapped), 0);
 }
 
+/// Checksums that are right say nothing about the hash that keys are bound to.
+#[test]
+fn another_circuits_hash_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("c"), folder.path().join("other"));
+    let context = context();
+    compile(RandomCircuit::new(3, 40, 10).blank(), "random", &path, &context).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[16] ^= 1;
+    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..4088]);
+    bytes[4088..4096].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(&other, &bytes).unwrap();
+    let error = CompiledCircuit::open(&other, "random", &context).unwrap().verify_checksums(&context).unwrap_err();
+    assert!(matches!(&error, SynthError::Damaged { part, .. } if part == "the circuit's hash"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_trusted_is_rebuilt_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();

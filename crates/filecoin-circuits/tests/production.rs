@@ -1,6 +1,6 @@
 //! Production size on a small machine: a virtual 32 GiB sector, with the limits that must hold. By hand and scheduled; needs 6 GB of disk.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 #[path = "support/process.rs"]
 mod process;

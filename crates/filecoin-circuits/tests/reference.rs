@@ -1,6 +1,6 @@
 //! Compiled circuits, witnesses and evaluations against the recorded ones of bellperson.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 mod support;
 

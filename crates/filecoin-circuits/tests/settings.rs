@@ -1,6 +1,6 @@
 //! Building circuits needs none of the library's settings, files or caches.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 #[path = "support/process.rs"]
 mod process;

@@ -1,6 +1,6 @@
 //! The vanilla verification and the statement, on real, virtual and tampered files.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 #[path = "support/process.rs"]
 mod process;

@@ -122,9 +122,13 @@ impl JobHandle {
     }
 }
 
+/// The link in front of parsing.
+type Submissions<S> = LinkSender<Envelope<JobItem<<S as Statement>::Job>, JobProof>, StageName>;
+
 /// A running pipeline.
 pub struct Engine<S: Statement> {
-    submit: LinkSender<Envelope<JobItem<S::Job>, JobProof>, StageName>,
+    /// Gone once the engine ends.
+    submit: Option<Submissions<S>>,
     workers: Workers,
     times: Arc<StageTimes>,
     stop: Cancel,
@@ -239,7 +243,7 @@ impl<S: Statement> Engine<S> {
             }
         });
         Ok(Self {
-            submit,
+            submit: Some(submit),
             workers: shop.workers,
             times,
             stop: config.stop.clone(),
@@ -265,7 +269,9 @@ impl<S: Statement> Engine<S> {
             sender.send(result);
         });
         // Undelivered: the engine was stopped; dropping the envelope gives the job its outcome.
-        drop(self.submit.send(Envelope { ticket, body: JobItem(job) }, &cancel));
+        if let Some(submit) = &self.submit {
+            drop(submit.send(Envelope { ticket, body: JobItem(job) }, &cancel));
+        }
         JobHandle { outcome, cancel, id }
     }
 
@@ -276,10 +282,26 @@ impl<S: Statement> Engine<S> {
     }
 
     /// Takes no more jobs, waits until those under way are done, and ends the workers. What was set aside returns to the budget.
-    pub fn finish(self) {
-        let Self { submit, workers, stop_jobs, .. } = self;
-        drop(submit);
-        workers.join();
-        drop(stop_jobs);
+    pub fn finish(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        drop(self.submit.take());
+        std::mem::take(&mut self.workers).join();
+        drop(self.stop_jobs.take());
+    }
+}
+
+impl<S: Statement> Drop for Engine<S> {
+    /// An engine that is dropped unfinished gives up its jobs, and no thread of it lives on.
+    fn drop(&mut self) {
+        if self.submit.is_some() {
+            let jobs = std::mem::take(&mut *self.jobs.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+            for (_, job) in jobs {
+                job.cancel();
+            }
+            self.end();
+        }
     }
 }

@@ -130,8 +130,13 @@ fn the_least_budget_proves_and_less_is_refused_with_the_numbers() {
     let engine = Engine::start(Toy, &circuits, backend, &enough, &config).unwrap();
     let good = statements(300, 4);
     let handles: Vec<_> = (0..3).map(|_| engine.submit(job(&keys, good.clone()))).collect();
-    for handle in handles {
-        assert!(verdicts(&keys, &handle.wait().unwrap(), &good).into_iter().all(|ok| ok));
+    // Many jobs of one partition: parsing of the next ones and the growth of witnesses share what is left, first come first served.
+    let one = statements(300, 1);
+    let short: Vec<_> = (0..30).map(|_| engine.submit(job(&keys, one.clone()))).collect();
+    for (handles, statements) in [(handles, &good), (short, &one)] {
+        for handle in handles {
+            assert!(verdicts(&keys, &handle.wait().unwrap(), statements).into_iter().all(|ok| ok));
+        }
     }
     engine.finish();
     assert_eq!(in_use(&enough), 0);
@@ -157,4 +162,24 @@ fn stopping_gives_every_job_an_outcome() {
     }
     engine.finish();
     assert_eq!(in_use(&ledger), 0);
+}
+
+#[test]
+fn an_engine_that_is_dropped_gives_its_jobs_up_and_leaves_no_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let (backend, context) = (backend(), StageContext::unlimited(StageName::Setup));
+    let keys = keys(folder.path(), 100, backend.as_ref(), &context);
+    let ledger = ledger(1 << 30);
+    let engine = Engine::start(Toy, &[Arc::clone(&keys)], backend, &ledger, &EngineConfig::default()).unwrap();
+    let times = engine.times();
+    let handles: Vec<_> = (0..3).map(|_| engine.submit(job(&keys, statements(100, 5)))).collect();
+    drop(engine);
+    // What stages share is theirs as long as one of their threads lives.
+    assert_eq!(Arc::strong_count(&times), 1);
+    assert_eq!(in_use(&ledger), 0);
+    let outcomes: Vec<_> = handles.into_iter().map(|handle| handle.wait()).collect();
+    assert!(outcomes.iter().any(Result::is_err), "fifteen partitions were proved before the drop");
+    for error in outcomes.into_iter().filter_map(Result::err) {
+        assert!(matches!(error, JobError::Cancelled | JobError::Abandoned), "{error}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Against bellperson's generator, reader, prover and verifier.
 
-// Panics are how tests fail, in their helpers too.
+// Panics are how tests fail, also outside `#[test]` functions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod toy;

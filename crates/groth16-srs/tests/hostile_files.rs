@@ -1,6 +1,6 @@
 //! Truncated, corrupt, foreign and swapped files, and places that cannot be written.
 
-// Panics are how tests fail, in their helpers too.
+// Panics are how tests fail, also outside `#[test]` functions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod toy;

@@ -1,6 +1,6 @@
 //! Pages of a section go when they are done with.
 
-// Panics are how tests fail, in their helpers too.
+// Panics are how tests fail, also outside `#[test]` functions.
 #![allow(clippy::unwrap_used)]
 #![cfg(target_os = "linux")]
 

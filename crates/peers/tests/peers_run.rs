@@ -1,6 +1,6 @@
 //! The program against the recorded proof of a real 2 KiB PoRep.
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

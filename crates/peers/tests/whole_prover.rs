@@ -1,6 +1,6 @@
 //! The reference prover from secrets to a verified proof, as the figures and digests in bench-data were made.
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::fs::File;
 use std::path::Path;

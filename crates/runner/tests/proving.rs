@@ -24,6 +24,7 @@ fn prove_verify_refuse() {
     parameters(&place);
     damaged_files(&place);
     a_signal_stops_cleanly(&place);
+    a_disk_that_takes_no_more(&place);
 }
 
 fn first_proof(place: &Place) {
@@ -190,5 +191,31 @@ fn a_signal_stops_cleanly(place: &Place) {
         assert_eq!(child.wait().unwrap().code(), Some(code));
         assert_eq!(place.files(), before, "an unfinished file was left behind");
     }
+    place.run(&["verify", "proof.bin", "--c1", &c1("porep-2kib/c1.json")]).succeeded();
+}
+
+/// A limit on the size of files stands for a full disk: the system refuses a write in the same way.
+fn a_disk_that_takes_no_more(place: &Place) {
+    let before = place.files();
+    // The signal that comes with the limit is ignored, so that the write fails instead.
+    let limited = |arguments: &[&str]| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\""]);
+        let command = place.command();
+        shell.arg(command.get_program()).args(arguments).current_dir(command.get_current_dir().unwrap());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        finish(&mut shell)
+    };
+    limited(&["circuit", "compile", "--sector-size", "2KiB", "--force"]).refused(74, &["File too large"]);
+    // Its warning that the parameters are for tests stands above.
+    let run = limited(&["params", "setup", "--sector-size", "2KiB", "--force"]);
+    assert_eq!(run.code, 74, "{}", run.stderr);
+    assert!(run.stderr.lines().last().unwrap().ends_with("File too large (os error 27)"), "{}", run.stderr);
+    assert_eq!(place.files(), before, "an unfinished file was left behind");
     place.run(&["verify", "proof.bin", "--c1", &c1("porep-2kib/c1.json")]).succeeded();
 }

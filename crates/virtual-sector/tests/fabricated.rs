@@ -1,6 +1,6 @@
 //! Virtual sectors of every size.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use filecoin_proofs_api::seal::SealCommitPhase1Output;
 use serde_json::Value;

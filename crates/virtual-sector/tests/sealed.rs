@@ -3,7 +3,7 @@
 //! The library finds its cache through the environment, which a test must not change under the others: each test here runs itself again in a
 //! process of its own.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::path::Path;
 use std::process::Command;

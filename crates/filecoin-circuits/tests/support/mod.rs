@@ -1,6 +1,6 @@
 //! The kept C1 files, and files that were changed in one place.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Tests that need a process of their own, and what such a process used.
 
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 #![allow(clippy::print_stdout, reason = "the figures are what a measuring test is run for")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 

@@ -1,6 +1,6 @@
 //! Against bellperson's generator, prover and verifier.
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 mod chains;
 mod reference;

@@ -1,6 +1,6 @@
 //! What must not verify, and what each refusal says.
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 mod trapdoor;
 

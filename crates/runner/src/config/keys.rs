@@ -64,7 +64,7 @@ pub(super) const CONFIG_VARIABLE: &str = "PROOFMILL_CONFIG";
 
 /// The name among `names` that a typo most likely meant: at most two edits away.
 pub(super) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    names.map(|name| (edits(typed, name), name)).filter(|(distance, _)| *distance <= 2).min().map(|(_, name)| name)
+    names.map(|name| (edits(typed, name), name)).filter(|(distance, name)| *distance <= 2.min(name.len() / 3)).min().map(|(_, name)| name)
 }
 
 /// Levenshtein distance.

@@ -44,11 +44,17 @@ impl OutFile {
                 .write_all(content)
                 // The name must never stand for bytes that a power cut may still take.
                 .and_then(|()| file.as_file().sync_all())
-                .and_then(|()| file.persist(&self.path).map(drop).map_err(|error| error.error)),
+                .and_then(|()| file.persist(&self.path).map(drop).map_err(|error| error.error))
+                // And lasts once its folder is on disk too.
+                .and_then(|()| fs::File::open(folder_of(&self.path))?.sync_all()),
             Kind::Direct(mut file) => file.write_all(content),
         };
         written.map_err(|error| Failure::writing(&self.path, &error))
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn prepare(path: &Path) -> io::Result<Kind> {
@@ -60,7 +66,6 @@ fn prepare(path: &Path) -> io::Result<Kind> {
         Err(error) => return Err(error),
     }
     let Some(name) = path.file_name() else { return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file")) };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut prefix = std::ffi::OsString::from(".");
     prefix.push(name);
     prefix.push(".");
@@ -69,7 +74,7 @@ fn prepare(path: &Path) -> io::Result<Kind> {
         .prefix(&prefix)
         .suffix(".tmp")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(path))
         .map(Kind::Temporary)
 }
 
