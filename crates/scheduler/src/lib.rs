@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod link;
+pub mod policy;
 mod ticket;
 mod timing;
 mod worker;

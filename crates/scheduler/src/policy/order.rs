@@ -1,0 +1,57 @@
+//! Which of several things goes first.
+
+use std::cmp::Reverse;
+
+/// How urgent a job is. The smaller value goes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// Late is worthless: a proof with a deadline of seconds.
+    Critical,
+    /// A deadline of minutes or hours.
+    High,
+    /// What nobody waits for in particular.
+    #[default]
+    Normal,
+    /// What may wait for everything else.
+    Low,
+}
+
+impl Priority {
+    /// Every priority, the most urgent first.
+    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Normal, Self::Low];
+
+    /// The name in configuration, logs and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Normal => "normal",
+            Self::Low => "low",
+        }
+    }
+}
+
+/// Where a partition that is ready for a worker stands among others; the smallest goes first.
+///
+/// Compared in the order of the fields: priority, downstream first, oldest job first, the job's number (so that no two jobs tie), and
+/// the lower partition first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rank {
+    /// The job's priority.
+    pub priority: Priority,
+    /// The stage it is ready for, counted from upstream.
+    pub stage: Reverse<usize>,
+    /// When the job came: any number that grows with every job.
+    pub arrived: u64,
+    /// The job's number.
+    pub job: u64,
+    /// The partition's number within the job.
+    pub partition: u32,
+}
+
+/// The position of what goes first; `None` when nothing is ready. Takes one pass.
+#[must_use]
+pub fn first(ready: impl IntoIterator<Item = Rank>) -> Option<usize> {
+    ready.into_iter().enumerate().min_by_key(|(_, rank)| *rank).map(|(position, _)| position)
+}
