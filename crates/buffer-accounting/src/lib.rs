@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "jemalloc")]
+mod allocator;
 mod cancel;
 mod label;
 mod lease;
@@ -8,6 +10,8 @@ mod permit;
 mod reservation;
 mod snapshot;
 
+#[cfg(feature = "jemalloc")]
+pub use allocator::{AllocatorError, AllocatorSampler, AllocatorStats};
 pub use cancel::{Cancel, CancelSubscription};
 pub use label::{Label, Space};
 pub use lease::{Accounted, Lease, OversizedBuffer, OwnedBytes};

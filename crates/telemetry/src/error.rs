@@ -46,6 +46,28 @@ pub enum TelemetryError {
     /// Logging was set up before.
     #[error("logging is set up already; set it up once, at the start of the program")]
     AlreadyInstalled,
+    /// Another recorder of metrics was set up before.
+    #[error("this process records metrics already; set them up once, at the start of the program")]
+    AlreadyRecording,
+    /// The buckets of a histogram are not accepted.
+    #[error("the buckets of {metric} are not accepted: {reason}")]
+    Buckets {
+        /// The metric.
+        metric: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Metrics cannot be served at this address.
+    #[error("metrics cannot be served at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A thread that serves metrics could not be started.
+    #[error("a thread to serve metrics could not be started: {0}")]
+    Thread(#[source] std::io::Error),
     /// The sampling thread could not be started.
     #[error("the memory sampler's thread could not be started: {0}")]
     Spawn(std::io::Error),

@@ -22,6 +22,13 @@ const PROOF_LIBRARIES_REASON: &str = "the official circuits and proofs are reach
 
 const RESERVED: &[Reserved] = &[
     Reserved { pattern: "flume", kinds: Kinds::All, crates: &["scheduler"], reason: "channels are scheduler links" },
+    Reserved {
+        pattern: "metrics",
+        kinds: Kinds::All,
+        crates: &["telemetry"],
+        reason: "metrics are recorded through telemetry's enumeration",
+    },
+    Reserved { pattern: "metrics-*", kinds: Kinds::All, crates: &["telemetry"], reason: "telemetry is the one exporter" },
     Reserved { pattern: "storage-proofs*", kinds: Kinds::NotDev, crates: PROOF_LIBRARIES, reason: PROOF_LIBRARIES_REASON },
     Reserved { pattern: "filecoin-proofs*", kinds: Kinds::NotDev, crates: PROOF_LIBRARIES, reason: PROOF_LIBRARIES_REASON },
     Reserved { pattern: "filecoin-hashers", kinds: Kinds::NotDev, crates: PROOF_LIBRARIES, reason: PROOF_LIBRARIES_REASON },
@@ -142,10 +149,12 @@ mod tests {
     #[test]
     fn reserved_packages_are_found() {
         let found = messages(&[
-            ("groth16-pipeline", &[("flume", "dev")]),
+            ("groth16-pipeline", &[("flume", "dev"), ("metrics", "normal"), ("metrics-util", "dev")]),
+            ("telemetry", &[("metrics", "normal"), ("metrics-exporter-prometheus", "normal")]),
             ("runner", &[("storage-proofs-core", "normal"), ("anyhow", "normal"), ("bellperson", "dev")]),
         ]);
-        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.iter().any(|m| m.starts_with("groth16-pipeline: names metrics, which only telemetry may")), "{found:?}");
         assert!(found.iter().any(|m| m.starts_with("groth16-pipeline: names flume, which only scheduler may")), "{found:?}");
         assert!(found.iter().any(|m| m.starts_with("runner: names storage-proofs-core")), "{found:?}");
     }
