@@ -2,6 +2,7 @@
 
 mod link;
 pub mod policy;
+pub mod simulator;
 mod ticket;
 mod timing;
 mod worker;
