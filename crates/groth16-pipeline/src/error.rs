@@ -41,7 +41,7 @@ pub enum EngineError {
     Backend(#[from] BackendError),
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}")]
-    Thread(#[source] std::io::Error),
+    Thread(#[from] std::io::Error),
 }
 
 impl Classified for EngineError {

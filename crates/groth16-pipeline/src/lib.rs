@@ -4,13 +4,12 @@ mod engine;
 mod error;
 mod items;
 mod keys;
-mod one_shot;
 mod quotient;
 mod stages;
 mod statement;
 mod sums;
 
-pub use engine::{Engine, EngineConfig, JobHandle, Need};
+pub use engine::{Engine, EngineConfig, Need};
 pub use error::{EngineError, FinalizeError, QuotientError};
 pub use items::JobProof;
 pub use keys::{CircuitKeys, KeysError};
@@ -19,3 +18,6 @@ pub use scheduler::{JobError, Outcome, StageTime, StageTimes};
 pub use stages::BlindingSource;
 pub use statement::{ParsedPartition, Statement, Synthesized};
 pub use sums::sums;
+
+/// A proving job under way.
+pub type JobHandle = scheduler::JobHandle<JobProof>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use blstrs::Scalar;
 use buffer_accounting::Accounted;
 use circuit_synth::CompactWitness;
-use pipeline_stage::{Classified, Lease, StageContext, StageName};
+use pipeline_stage::{Classified, Failed, Lease, StageContext, StageName};
 
 use crate::keys::CircuitKeys;
 
@@ -40,24 +40,24 @@ pub trait Statement: Send + Sync + 'static {
     /// wait for room, so a job's later partitions need not exist while its earlier ones are proved.
     ///
     /// # Errors
-    /// The family's own.
+    /// The family's own, with the job when it is whole and nothing was given, so that it can be tried again.
     fn parse(
         &self,
         job: Self::Job,
         context: &StageContext,
         announce: &mut dyn FnMut(usize),
         give: &mut dyn FnMut(ParsedPartition<Self::Partition>),
-    ) -> Result<(), Self::Error>;
+    ) -> Result<(), Failed<Self::Job, Self::Error>>;
 
     /// Makes the witness of a partition.
     ///
     /// # Errors
-    /// The family's own.
+    /// The family's own, with the partition when it is whole, so that it can be tried again.
     fn synthesize(
         &self,
         keys: &CircuitKeys,
         index: usize,
         body: Self::Partition,
         context: &StageContext,
-    ) -> Result<Synthesized, Self::Error>;
+    ) -> Result<Synthesized, Failed<Self::Partition, Self::Error>>;
 }

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod failed;
 mod labels;
 mod stage;
 
 pub use buffer_accounting::{AcquireError, Cancel, OversizedBuffer, Space};
 pub use error::{Classified, ErrorClass};
+pub use failed::Failed;
 pub use labels::{Class, StageName};
 pub use stage::{Outlet, Stage, StageContext};
 

@@ -1,8 +1,8 @@
 //! The stage trait and what a stage is given.
 
-use buffer_accounting::{AcquireError, Cancel, Space};
+use buffer_accounting::{AcquireError, Cancel, Label, Ledger, Permit, Request, Reservation, Space};
 
-use crate::{Class, Classified, Ledger, Permit, Request, Reservation, StageName};
+use crate::{Class, Classified, Failed, StageName};
 
 /// Where a stage puts its results. Giving may wait: a link is bounded.
 pub trait Outlet<T> {
@@ -18,8 +18,10 @@ impl<T> Outlet<T> for Vec<T> {
 
 /// One step of the pipeline: takes an item, gives any number of items.
 ///
+/// `C` are the classes of buffers it makes and `S` the labels of the pipeline it is part of; a stage of the prover leaves both out.
+///
 /// A stage must not panic; the runtime turns a panic into a fatal error of the item that caused it.
-pub trait Stage {
+pub trait Stage<C: Label = Class, S: Label = StageName> {
     /// What it takes.
     type Input;
     /// What it gives.
@@ -28,47 +30,53 @@ pub trait Stage {
     type Error: Classified;
 
     /// The label its buffers are attributed to.
-    fn name(&self) -> StageName;
+    fn name(&self) -> S;
 
     /// Works on one item.
     ///
     /// # Errors
-    /// The stage's own; nothing of the item is held afterwards.
-    fn run(&mut self, input: Self::Input, out: &mut dyn Outlet<Self::Output>, context: &StageContext) -> Result<(), Self::Error>;
+    /// The stage's own, with the item when it is intact and nothing was given yet, so that it can be tried again. What does not come back
+    /// is not held any more.
+    fn run(
+        &mut self,
+        input: Self::Input,
+        out: &mut dyn Outlet<Self::Output>,
+        context: &StageContext<C, S>,
+    ) -> Result<(), Failed<Self::Input, Self::Error>>;
 }
 
 /// What a stage is given besides its item.
 #[derive(Clone, Debug)]
-pub struct StageContext {
-    ledger: Ledger,
-    stage: StageName,
+pub struct StageContext<C: Label = Class, S: Label = StageName> {
+    ledger: Ledger<C, S>,
+    stage: S,
     cancel: Cancel,
-    reservation: Option<Reservation>,
+    reservation: Option<Reservation<C, S>>,
     alone: bool,
 }
 
-impl StageContext {
+impl<C: Label, S: Label> StageContext<C, S> {
     /// A context for `stage` over `ledger`; `cancel` gives its work up.
     #[must_use]
-    pub fn new(ledger: Ledger, stage: StageName, cancel: Cancel) -> Self {
+    pub fn new(ledger: Ledger<C, S>, stage: S, cancel: Cancel) -> Self {
         Self { ledger, stage, cancel, reservation: None, alone: false }
     }
 
     /// A context over a ledger of its own without limits, for tests, examples and tools outside the pipeline.
     #[must_use]
-    pub fn unlimited(stage: StageName) -> Self {
+    pub fn unlimited(stage: S) -> Self {
         Self::new(Ledger::new(&[(Space::Host, u64::MAX), (Space::Mapped, u64::MAX)]), stage, Cancel::never())
     }
 
     /// The same ledger and cancellation for another stage.
     #[must_use]
-    pub fn for_stage(&self, stage: StageName) -> Self {
+    pub fn for_stage(&self, stage: S) -> Self {
         Self { stage, ..self.clone() }
     }
 
     /// The same context drawing its host memory from bytes that were set aside for it, instead of from what is free in the ledger.
     #[must_use]
-    pub fn with_reservation(&self, reservation: Reservation) -> Self {
+    pub fn with_reservation(&self, reservation: Reservation<C, S>) -> Self {
         Self { reservation: Some(reservation), ..self.clone() }
     }
 
@@ -81,13 +89,13 @@ impl StageContext {
 
     /// The ledger.
     #[must_use]
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &Ledger<C, S> {
         &self.ledger
     }
 
     /// The stage that buffers made here are attributed to.
     #[must_use]
-    pub fn stage(&self) -> StageName {
+    pub fn stage(&self) -> S {
         self.stage
     }
 
@@ -101,7 +109,7 @@ impl StageContext {
     ///
     /// # Errors
     /// [`AcquireError`]: larger than the budget, or cancelled.
-    pub fn acquire(&self, class: Class, bytes: u64) -> Result<Permit, AcquireError> {
+    pub fn acquire(&self, class: C, bytes: u64) -> Result<Permit<C, S>, AcquireError> {
         self.acquire_in(Space::Host, class, bytes)
     }
 
@@ -109,7 +117,7 @@ impl StageContext {
     ///
     /// # Errors
     /// [`AcquireError`]: larger than the budget, no budget for the space, or cancelled.
-    pub fn acquire_in(&self, space: Space, class: Class, bytes: u64) -> Result<Permit, AcquireError> {
+    pub fn acquire_in(&self, space: Space, class: C, bytes: u64) -> Result<Permit<C, S>, AcquireError> {
         if let Some(reservation) = self.reservation.as_ref().filter(|r| r.space() == space) {
             return reservation.draw(class, self.stage, bytes, &self.cancel);
         }

@@ -8,9 +8,9 @@ use buffer_accounting::Accounted;
 use c1_parse::{C1, Partition, SectorSize};
 use filecoin_circuits::CircuitError;
 use groth16_pipeline::{CircuitKeys, ParsedPartition, Statement, Synthesized};
-use pipeline_stage::{Classified, ErrorClass, Lease, StageContext, StageName};
+use pipeline_stage::{Classified, ErrorClass, Failed, Lease, StageContext, StageName};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::input::{SectorArgs, read_c1};
 
 /// One C1 file.
@@ -52,6 +52,7 @@ impl Classified for SectorError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Input(failure) if failure.cancelled => ErrorClass::Cancelled,
+            Self::Input(failure) if failure.exit == Exit::Temporary => ErrorClass::Retryable,
             Self::Input(_) | Self::Changed { .. } => ErrorClass::Fatal,
             Self::Circuit(error) => error.class(),
         }
@@ -77,10 +78,14 @@ impl Statement for Porep {
         context: &StageContext,
         announce: &mut dyn FnMut(usize),
         give: &mut dyn FnMut(ParsedPartition<PartitionBody>),
-    ) -> Result<(), SectorError> {
-        let c1 = match job.c1 {
+    ) -> Result<(), Failed<SectorJob, SectorError>> {
+        let SectorJob { path, c1 } = job;
+        let c1 = match c1 {
             Some(c1) => c1,
-            None => read_c1(&job.path, &self.sector, context).map_err(SectorError::Input)?,
+            None => match read_c1(&path, &self.sector, context) {
+                Ok(c1) => c1,
+                Err(error) => return Err(Failed::with_input(SectorError::Input(error), SectorJob { path, c1: None })),
+            },
         };
         let size = c1.seal_proof.sector_size;
         let keys = self.keys.get(&size).ok_or(SectorError::Changed { found: size })?;
@@ -92,10 +97,16 @@ impl Statement for Porep {
         Ok(())
     }
 
-    fn synthesize(&self, keys: &CircuitKeys, _: usize, body: PartitionBody, context: &StageContext) -> Result<Synthesized, SectorError> {
-        let PartitionBody { statement, partition } = body;
-        let filecoin_circuits::Synthesized { witness, public_inputs, .. } =
-            filecoin_circuits::synthesize(&statement, &partition, keys.circuit(), context)?;
-        Ok(Synthesized { witness, public_inputs })
+    fn synthesize(
+        &self,
+        keys: &CircuitKeys,
+        _: usize,
+        body: PartitionBody,
+        context: &StageContext,
+    ) -> Result<Synthesized, Failed<PartitionBody, SectorError>> {
+        match filecoin_circuits::synthesize(&body.statement, &body.partition, keys.circuit(), context) {
+            Ok(filecoin_circuits::Synthesized { witness, public_inputs, .. }) => Ok(Synthesized { witness, public_inputs }),
+            Err(error) => Err(Failed::with_input(error, body)),
+        }
     }
 }

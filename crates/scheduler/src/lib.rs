@@ -1,13 +1,21 @@
 #![doc = include_str!("../README.md")]
 
+mod contain;
+mod crew;
+mod handle;
+mod line;
 mod link;
 pub mod policy;
 pub mod simulator;
 mod ticket;
 mod timing;
+mod topology;
 mod worker;
 
-pub use link::{LinkReceiver, LinkSender, Undelivered, link};
+pub use crew::{Unheeded, WorkerStatus};
+pub use handle::{JobHandle, job};
+pub use link::{LinkReceiver, LinkSender, Undelivered, link, link_with_lane};
 pub use ticket::{Envelope, JobError, Outcome, Ticket};
 pub use timing::{StageTime, StageTimes};
-pub use worker::{Deliver, WorkerSpec, Workers};
+pub use topology::Topology;
+pub use worker::{Deliver, WorkerSpec};

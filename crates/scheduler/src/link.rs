@@ -1,46 +1,73 @@
 //! A bounded channel of leases: the one module that names flume.
+//!
+//! flume holds the queued items and knows when an end is gone. Threads wait in lines of this crate instead of in flume's, because a wait
+//! here ends at once when its job is cancelled, and because a receiver can wait for two queues, one of which goes first.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use buffer_accounting::{Accounted, Cancel, Label};
 
-/// How often a waiting end looks at its cancellation flag.
-const CANCEL_POLL: Duration = Duration::from_millis(50);
+use crate::contain::contained;
+use crate::line::{Gate, Line};
 
-/// A queued item. The sender keeps a handle until it knows that a receiver is there to see the item.
-type Slot<T> = Arc<Mutex<Option<T>>>;
+/// One queue as its receivers see it.
+struct Queue<T> {
+    items: flume::Receiver<T>,
+    /// Where senders wait for room.
+    room: Arc<Line>,
+}
 
-fn take<T>(slot: &Slot<T>) -> Option<T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+impl<T> Queue<T> {
+    fn new(capacity: usize) -> (flume::Sender<T>, Self) {
+        let (sender, items) = flume::bounded(capacity.max(1));
+        (sender, Self { items, room: Arc::default() })
+    }
 }
 
 struct ReceiverCore<T> {
-    queue: flume::Receiver<Slot<T>>,
-    closed: Arc<AtomicBool>,
+    /// In the order in which items are taken from them.
+    queues: Vec<Queue<T>>,
+    /// Where receivers wait for items.
+    arrivals: Arc<Line>,
 }
 
 impl<T> Drop for ReceiverCore<T> {
     fn drop(&mut self) {
-        // Items sent before this flag are drained here; a sender that sends after it sees the flag and takes its item back.
-        self.closed.store(true, Ordering::SeqCst);
-        for slot in self.queue.drain() {
-            drop(take(&slot));
+        for queue in &self.queues {
+            // Sends happen under this line's lock: what was sent before is drained here, what comes later finds the gate closed.
+            queue.room.close();
+            for item in queue.items.drain() {
+                contained("a queued item", || drop(item));
+            }
         }
+    }
+}
+
+/// Wakes the receivers when a sender is gone. The last field of a sender, so that its queue knows before they look.
+struct RingOnDrop(Arc<Line>);
+
+impl Drop for RingOnDrop {
+    fn drop(&mut self) {
+        self.0.ring();
     }
 }
 
 /// The sending end. Clones share the link; when the last one drops, receivers see the end after the queued items.
 pub struct LinkSender<T, S> {
-    queue: flume::Sender<Slot<T>>,
-    closed: Arc<AtomicBool>,
+    items: flume::Sender<T>,
+    room: Arc<Line>,
     queued: S,
+    arrivals: RingOnDrop,
 }
 
 impl<T, S: Clone> Clone for LinkSender<T, S> {
     fn clone(&self) -> Self {
-        Self { queue: self.queue.clone(), closed: Arc::clone(&self.closed), queued: self.queued.clone() }
+        Self {
+            items: self.items.clone(),
+            room: Arc::clone(&self.room),
+            queued: self.queued.clone(),
+            arrivals: RingOnDrop(Arc::clone(&self.arrivals.0)),
+        }
     }
 }
 
@@ -63,13 +90,15 @@ pub enum Undelivered<T> {
     Closed(T),
     /// The wait for room was cancelled.
     Cancelled(T),
+    /// There is no room now (only from [`LinkSender::try_send`]).
+    Full(T),
 }
 
 impl<T> Undelivered<T> {
     /// The item.
     pub fn into_inner(self) -> T {
         match self {
-            Self::Closed(item) | Self::Cancelled(item) => item,
+            Self::Closed(item) | Self::Cancelled(item) | Self::Full(item) => item,
         }
     }
 }
@@ -77,61 +106,146 @@ impl<T> Undelivered<T> {
 /// A link with room for `capacity` items (at least one). Items that wait are attributed to `queued`, received ones to `receiver`.
 #[must_use]
 pub fn link<T: Accounted<S>, S: Label>(capacity: usize, queued: S, receiver: S) -> (LinkSender<T, S>, LinkReceiver<T, S>) {
-    let (sender, queue) = flume::bounded(capacity.max(1));
-    let closed = Arc::new(AtomicBool::new(false));
-    let core = Arc::new(ReceiverCore { queue, closed: Arc::clone(&closed) });
-    (LinkSender { queue: sender, closed, queued }, LinkReceiver { core, receiver })
+    let (items, queue) = Queue::new(capacity);
+    let arrivals: Arc<Line> = Arc::default();
+    let sender = LinkSender { items, room: Arc::clone(&queue.room), queued, arrivals: RingOnDrop(Arc::clone(&arrivals)) };
+    (sender, LinkReceiver { core: Arc::new(ReceiverCore { queues: vec![queue], arrivals }), receiver })
+}
+
+/// A link with a second way in, of room for `lane` items, whose items are received before those that came in the usual way: for items that
+/// come back from further down to be worked on again.
+///
+/// The receiver ends when all senders of both are gone. A lane's sender that travels with the items themselves is gone when the last item
+/// is, so a pipeline with a lane drains as one without.
+///
+/// Returned are the usual sender, the lane's sender, and the receiver. Whoever holds up the receiver's own way out must use
+/// [`LinkSender::try_send`] for the lane, or the two could wait for each other.
+#[must_use]
+pub fn link_with_lane<T: Accounted<S>, S: Label>(
+    capacity: usize,
+    lane: usize,
+    queued: S,
+    receiver: S,
+) -> (LinkSender<T, S>, LinkSender<T, S>, LinkReceiver<T, S>) {
+    let (usual, second) = Queue::new(capacity);
+    let (returned, first) = Queue::new(lane);
+    let arrivals: Arc<Line> = Arc::default();
+    let sender =
+        |items, queue: &Queue<T>| LinkSender { items, room: Arc::clone(&queue.room), queued, arrivals: RingOnDrop(Arc::clone(&arrivals)) };
+    let (usual, returned) = (sender(usual, &second), sender(returned, &first));
+    (usual, returned, LinkReceiver { core: Arc::new(ReceiverCore { queues: vec![first, second], arrivals }), receiver })
 }
 
 impl<T: Accounted<S>, S: Label> LinkSender<T, S> {
-    /// Queues an item, waiting for room.
+    /// One try, under the lock of the line for room. The item stays in `waiting` when there is no room.
+    fn attempt(&self, waiting: &mut Option<T>, gate: Gate) -> Option<Result<(), Undelivered<T>>> {
+        let item = waiting.take()?;
+        if gate == Gate::Closed {
+            return Some(Err(Undelivered::Closed(item)));
+        }
+        match self.items.try_send(item) {
+            Ok(()) => Some(Ok(())),
+            Err(flume::TrySendError::Disconnected(item)) => Some(Err(Undelivered::Closed(item))),
+            Err(flume::TrySendError::Full(item)) => {
+                *waiting = Some(item);
+                None
+            }
+        }
+    }
+
+    fn rung(&self, sent: Result<(), Undelivered<T>>) -> Result<(), Undelivered<T>> {
+        if sent.is_ok() {
+            self.arrivals.0.ring_if_waited_for();
+        }
+        sent
+    }
+
+    /// Queues an item, waiting for room behind those who wait already.
     ///
     /// # Errors
     /// The item comes back when no receiver is left or `cancel` is raised.
     pub fn send(&self, mut item: T, cancel: &Cancel) -> Result<(), Undelivered<T>> {
         item.attribute_to(self.queued);
-        let slot: Slot<T> = Arc::new(Mutex::new(Some(item)));
-        loop {
-            let waiting = match self.queue.send_timeout(Arc::clone(&slot), CANCEL_POLL) {
-                Ok(()) => break,
-                Err(flume::SendTimeoutError::Timeout(_)) => cancel.is_cancelled(),
-                Err(flume::SendTimeoutError::Disconnected(_)) => return take(&slot).map_or(Ok(()), |item| Err(Undelivered::Closed(item))),
-            };
-            if waiting {
-                return take(&slot).map_or(Ok(()), |item| Err(Undelivered::Cancelled(item)));
-            }
+        if cancel.is_cancelled() {
+            return Err(Undelivered::Cancelled(item));
         }
-        if self.closed.load(Ordering::SeqCst) {
-            // The receivers went away around the send; whoever finds the item in its slot has it.
-            return take(&slot).map_or(Ok(()), |item| Err(Undelivered::Closed(item)));
+        let mut waiting = Some(item);
+        if let Some(sent) = self.room.try_now(|gate| self.attempt(&mut waiting, gate)) {
+            return self.rung(sent);
         }
-        Ok(())
+        let sent = self.room.wait(cancel, |gate| self.attempt(&mut waiting, gate));
+        match (sent, waiting) {
+            (Some(sent), _) => self.rung(sent),
+            (None, Some(item)) => Err(Undelivered::Cancelled(item)),
+            // An attempt that takes the item says what became of it, so this is never reached.
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Queues an item if there is room now.
+    ///
+    /// # Errors
+    /// The item comes back when there is no room, somebody waits for room already, or no receiver is left.
+    pub fn try_send(&self, mut item: T) -> Result<(), Undelivered<T>> {
+        item.attribute_to(self.queued);
+        let mut waiting = Some(item);
+        match (self.room.try_now(|gate| self.attempt(&mut waiting, gate)), waiting) {
+            (Some(sent), _) => self.rung(sent),
+            (None, Some(item)) => Err(Undelivered::Full(item)),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Items that wait now.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len()
+        self.items.len()
     }
 }
 
+/// What a receiver got, before its buffers are attributed to it.
+pub(crate) struct Arrival<T> {
+    pub(crate) item: T,
+    /// Nothing was queued when the receiver came.
+    pub(crate) waited: bool,
+}
+
 impl<T: Accounted<S>, S: Label> LinkReceiver<T, S> {
-    /// Waits for the next item. `None` when every sender is gone and the queue is empty, or when `cancel` is raised.
-    #[must_use]
-    pub fn receive(&self, cancel: &Cancel) -> Option<T> {
-        while !cancel.is_cancelled() {
-            match self.core.queue.recv_timeout(CANCEL_POLL) {
-                // An empty slot was taken back by a sender that gave up.
-                Ok(slot) => {
-                    if let Some(mut item) = take(&slot) {
-                        item.attribute_to(self.receiver);
-                        return Some(item);
-                    }
-                }
-                Err(flume::RecvTimeoutError::Timeout) => {}
-                Err(flume::RecvTimeoutError::Disconnected) => return None,
+    /// One try, under the lock of the line for items: an item and its queue, or the end.
+    fn attempt(&self) -> Option<Option<(T, usize)>> {
+        let mut open = false;
+        for (index, queue) in self.core.queues.iter().enumerate() {
+            match queue.items.try_recv() {
+                Ok(item) => return Some(Some((item, index))),
+                Err(flume::TryRecvError::Empty) => open = true,
+                Err(flume::TryRecvError::Disconnected) => {}
             }
         }
-        None
+        if open { None } else { Some(None) }
+    }
+
+    /// The next item as it was queued.
+    pub(crate) fn next(&self, cancel: &Cancel) -> Option<Arrival<T>> {
+        if cancel.is_cancelled() {
+            return None;
+        }
+        let (found, waited) = match self.core.arrivals.try_now(|_| self.attempt()) {
+            Some(found) => (found, false),
+            None => {
+                let nothing = self.core.queues.iter().all(|queue| queue.items.is_empty());
+                (self.core.arrivals.wait(cancel, |_| self.attempt())?, nothing)
+            }
+        };
+        let (item, queue) = found?;
+        self.core.queues[queue].room.ring_if_waited_for();
+        Some(Arrival { item, waited })
+    }
+
+    /// Waits for the next item. `None` when every sender is gone and nothing is queued, or when `cancel` is raised.
+    #[must_use]
+    pub fn receive(&self, cancel: &Cancel) -> Option<T> {
+        let Arrival { mut item, .. } = self.next(cancel)?;
+        item.attribute_to(self.receiver);
+        Some(item)
     }
 }

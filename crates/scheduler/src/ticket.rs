@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use buffer_accounting::{Accounted, Cancel, Label};
+use buffer_accounting::{Accounted, Cancel, CancelSubscription, Label};
 use pipeline_stage::{Classified, ErrorClass};
 
 /// Why a job failed.
@@ -54,6 +54,8 @@ struct Job<R> {
     id: u64,
     cancel: Cancel,
     report: Mutex<Option<Report<R>>>,
+    /// Cancels the job when the pipeline stops.
+    _stopped: Option<CancelSubscription>,
 }
 
 impl<R> Job<R> {
@@ -88,7 +90,14 @@ impl<R> Clone for Ticket<R> {
 impl<R> Ticket<R> {
     /// A ticket for a new job. `report` is called exactly once, with the job's outcome, in whichever thread decides it.
     pub fn new(id: u64, cancel: Cancel, report: impl FnOnce(Outcome<R>) + Send + 'static) -> Self {
-        Self(Arc::new(Job { id, cancel, report: Mutex::new(Some(Box::new(report))) }))
+        Self(Arc::new(Job { id, cancel, report: Mutex::new(Some(Box::new(report))), _stopped: None }))
+    }
+
+    /// A ticket for a new job that is cancelled, too, when `stop` is raised.
+    pub fn under(stop: &Cancel, id: u64, cancel: Cancel, report: impl FnOnce(Outcome<R>) + Send + 'static) -> Self {
+        let flag = cancel.clone();
+        let stopped = Some(stop.subscribe(move || flag.cancel()));
+        Self(Arc::new(Job { id, cancel, report: Mutex::new(Some(Box::new(report))), _stopped: stopped }))
     }
 
     /// The job's number.

@@ -1,5 +1,6 @@
 //! How long stages work and wait.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use pipeline_stage::StageName;
 #[derive(Default)]
 struct Counters {
     items: AtomicU64,
+    starved: AtomicU64,
+    retries: AtomicU64,
+    panics: AtomicU64,
     busy_ns: AtomicU64,
     waiting_ns: AtomicU64,
     blocked_ns: AtomicU64,
@@ -19,6 +23,12 @@ struct Counters {
 pub struct StageTime {
     /// Items worked on.
     pub items: u64,
+    /// Items of which none was queued when a worker came for one: how often a worker went idle and work came later.
+    pub starved: u64,
+    /// Times an item was tried again.
+    pub retries: u64,
+    /// Workers that panicked and were replaced.
+    pub panics: u64,
     /// Time spent on items.
     pub busy: Duration,
     /// Time spent waiting for an item.
@@ -27,12 +37,15 @@ pub struct StageTime {
     pub blocked: Duration,
 }
 
-/// Times of all stages.
-pub struct StageTimes(Vec<Counters>);
+/// Times of all stages of a pipeline with the labels `S`.
+pub struct StageTimes<S: Label = StageName> {
+    counters: Vec<Counters>,
+    stages: PhantomData<fn() -> S>,
+}
 
-impl Default for StageTimes {
+impl<S: Label> Default for StageTimes<S> {
     fn default() -> Self {
-        Self(StageName::ALL.iter().map(|_| Counters::default()).collect())
+        Self { counters: S::ALL.iter().map(|_| Counters::default()).collect(), stages: PhantomData }
     }
 }
 
@@ -40,28 +53,46 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl StageTimes {
-    pub(crate) fn worked(&self, stage: StageName, time: Duration) {
-        let counters = &self.0[stage.index()];
+impl<S: Label> StageTimes<S> {
+    fn of(&self, stage: S) -> &Counters {
+        &self.counters[stage.index()]
+    }
+
+    pub(crate) fn worked(&self, stage: S, time: Duration) {
+        let counters = self.of(stage);
         counters.items.fetch_add(1, Ordering::Relaxed);
         counters.busy_ns.fetch_add(nanoseconds(time), Ordering::Relaxed);
     }
 
-    pub(crate) fn waited(&self, stage: StageName, time: Duration) {
-        self.0[stage.index()].waiting_ns.fetch_add(nanoseconds(time), Ordering::Relaxed);
+    pub(crate) fn waited(&self, stage: S, time: Duration, starved: bool) {
+        let counters = self.of(stage);
+        counters.waiting_ns.fetch_add(nanoseconds(time), Ordering::Relaxed);
+        counters.starved.fetch_add(u64::from(starved), Ordering::Relaxed);
     }
 
-    pub(crate) fn was_blocked(&self, stage: StageName, time: Duration) {
-        self.0[stage.index()].blocked_ns.fetch_add(nanoseconds(time), Ordering::Relaxed);
+    pub(crate) fn was_blocked(&self, stage: S, time: Duration) {
+        self.of(stage).blocked_ns.fetch_add(nanoseconds(time), Ordering::Relaxed);
+    }
+
+    pub(crate) fn tried_again(&self, stage: S) {
+        self.of(stage).retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn panicked(&self, stage: S) {
+        self.of(stage).panics.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What a stage has spent so far.
     #[must_use]
-    pub fn stage(&self, stage: StageName) -> StageTime {
-        let counters = &self.0[stage.index()];
+    pub fn stage(&self, stage: S) -> StageTime {
+        let counters = self.of(stage);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let time = |counter: &AtomicU64| Duration::from_nanos(counter.load(Ordering::Relaxed));
         StageTime {
-            items: counters.items.load(Ordering::Relaxed),
+            items: count(&counters.items),
+            starved: count(&counters.starved),
+            retries: count(&counters.retries),
+            panics: count(&counters.panics),
             busy: time(&counters.busy_ns),
             waiting: time(&counters.waiting_ns),
             blocked: time(&counters.blocked_ns),

@@ -1,14 +1,14 @@
-//! Named threads that run stages.
+//! What a worker thread does: one item after the other through its stage.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::Instant;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use buffer_accounting::{Accounted, Label};
-use pipeline_stage::{Cancel, ErrorClass, Ledger, Outlet, Reservation, Stage, StageContext, StageName};
+use buffer_accounting::{Accounted, Cancel, Label, Ledger, Reservation};
+use pipeline_stage::{Class, Classified, ErrorClass, Outlet, Stage, StageContext, StageName};
 
+use crate::contain::{contained, panic_message};
+use crate::crew::Member;
 use crate::link::{LinkReceiver, LinkSender};
 use crate::ticket::{Envelope, JobError, Ticket};
 use crate::timing::StageTimes;
@@ -19,7 +19,7 @@ pub trait Deliver<T, R>: Send {
     fn deliver(&mut self, ticket: &Ticket<R>, item: T);
 }
 
-impl<T: Accounted<StageName> + Send, R: Send> Deliver<T, R> for LinkSender<Envelope<T, R>, StageName> {
+impl<T: Accounted<S> + Send, R: Send, S: Label> Deliver<T, R> for LinkSender<Envelope<T, R>, S> {
     fn deliver(&mut self, ticket: &Ticket<R>, body: T) {
         // Undelivered: the next stage is gone or the job is given up; dropping the envelope returns its bytes and its share in the job.
         drop(self.send(Envelope { ticket: ticket.clone(), body }, ticket.cancel()));
@@ -33,138 +33,156 @@ impl<T, R, F: FnMut(&Ticket<R>, T) + Send> Deliver<T, R> for F {
 }
 
 /// What the workers of a stage share.
-#[derive(Clone)]
-pub struct WorkerSpec {
+#[derive(Clone, Debug)]
+pub struct WorkerSpec<C: Label = Class, S: Label = StageName> {
     /// The stage.
-    pub stage: StageName,
+    pub stage: S,
     /// Number of threads, at least one.
     pub threads: usize,
-    /// The ledger its buffers come from.
-    pub ledger: Ledger,
-    /// Bytes set aside for this stage, if any.
-    pub reservation: Option<Reservation>,
-    /// Stops the workers at once; without it they end when their link does.
-    pub stop: Cancel,
-    /// Where times go.
-    pub times: Arc<StageTimes>,
+    /// Bytes set aside for this stage, if any: it draws its host memory from them instead of from what is free in the ledger.
+    pub reservation: Option<Reservation<C, S>>,
+    /// How often an item is tried again whose stage failed with a retryable error and handed the item back.
+    pub retries: u32,
+    /// Time between two tries. Cancellation ends it.
+    pub retry_pause: Duration,
 }
 
-/// The running threads of a pipeline.
-#[derive(Default)]
-pub struct Workers(Vec<JoinHandle<()>>);
-
-impl Workers {
-    /// No thread yet.
+impl<C: Label, S: Label> WorkerSpec<C, S> {
+    /// One thread, nothing set aside, two more tries at once.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(stage: S) -> Self {
+        Self { stage, threads: 1, reservation: None, retries: 2, retry_pause: Duration::ZERO }
     }
+}
 
-    /// Starts the workers of one stage. `make` makes a stage for each worker, and again after a panic.
-    ///
-    /// # Errors
-    /// The system's error when a thread cannot be started.
-    pub fn spawn<T, R, D>(
-        &mut self,
-        spec: &WorkerSpec,
-        receiver: &LinkReceiver<Envelope<T::Input, R>, StageName>,
-        deliver: &D,
-        make: impl Fn() -> T + Clone + Send + 'static,
-    ) -> std::io::Result<()>
+/// A worker's view of its pipeline.
+pub(crate) struct Post<C: Label, S: Label> {
+    pub(crate) spec: WorkerSpec<C, S>,
+    pub(crate) ledger: Ledger<C, S>,
+    pub(crate) stop: Cancel,
+    pub(crate) times: Arc<StageTimes<S>>,
+    pub(crate) member: Arc<Member>,
+}
+
+/// A stage and its way out; thrown away together after a panic, since either may be broken.
+struct Hands<T, D> {
+    stage: T,
+    deliver: D,
+}
+
+impl<C: Label, S: Label> Post<C, S> {
+    /// Works until the link ends or the pipeline stops. No panic of a stage, of an item, of `make` or of `deliver` ends it.
+    pub(crate) fn work<T, R, D>(&self, receiver: &LinkReceiver<Envelope<T::Input, R>, S>, deliver: &D, make: &impl Fn() -> T)
     where
-        T: Stage,
-        T::Input: Accounted<StageName> + Send + 'static,
-        R: Send + 'static,
-        D: Deliver<T::Output, R> + Clone + 'static,
+        T: Stage<C, S>,
+        T::Input: Accounted<S>,
+        D: Deliver<T::Output, R> + Clone,
     {
-        for number in 0..spec.threads.max(1) {
-            let (spec, receiver, mut deliver, make) = (spec.clone(), receiver.clone(), deliver.clone(), make.clone());
-            let thread = std::thread::Builder::new().name(format!("{}-{number}", spec.stage.name())).spawn(move || {
-                let mut stage = make();
-                loop {
-                    let idle = Instant::now();
-                    let Some(envelope) = receiver.receive(&spec.stop) else { break };
-                    spec.times.waited(spec.stage, idle.elapsed());
-                    if run_one(&spec, &mut stage, envelope, &mut deliver).is_err() {
-                        stage = make();
-                    }
-                }
-            })?;
-            self.0.push(thread);
+        let mut hands: Option<Hands<T, D>> = None;
+        loop {
+            let idle = Instant::now();
+            let Some(arrival) = receiver.next(&self.stop) else { break };
+            self.times.waited(self.spec.stage, idle.elapsed(), arrival.waited);
+            let envelope = arrival.item;
+            let ticket = envelope.ticket.clone();
+            self.member.begin(ticket.id());
+            // What unwinding leaves half done is either dropped by it or thrown away below.
+            let survived = catch_unwind(AssertUnwindSafe(|| {
+                let hands = hands.get_or_insert_with(|| Hands { stage: make(), deliver: deliver.clone() });
+                self.serve(envelope, hands);
+            }));
+            if let Err(panic) = survived {
+                self.times.panicked(self.spec.stage);
+                contained("a stage", || drop(hands.take()));
+                let error = JobError::Panicked { stage: self.spec.stage.name(), message: panic_message(panic.as_ref()).to_owned() };
+                contained("the report of a job", || {
+                    ticket.fail(error);
+                });
+            }
+            contained("the report of a job", || drop(ticket));
+            self.member.end();
         }
-        Ok(())
+        contained("a stage", || drop(hands));
     }
 
-    /// Waits until every worker has ended (their links have ended, or they were stopped).
-    pub fn join(self) {
-        for thread in self.0 {
-            if let Err(panic) = thread.join() {
-                // Stages run under `catch_unwind`, so this is the worker loop itself.
-                tracing::error!(message = panic_message(panic.as_ref()), "a worker thread panicked outside a stage");
+    fn serve<T, R, D>(&self, envelope: Envelope<T::Input, R>, hands: &mut Hands<T, D>)
+    where
+        T: Stage<C, S>,
+        T::Input: Accounted<S>,
+        D: Deliver<T::Output, R>,
+    {
+        let Envelope { ticket, body: mut input } = envelope;
+        let cancel = ticket.cancel();
+        if cancel.is_cancelled() {
+            return;
+        }
+        let mut context = StageContext::new(self.ledger.clone(), self.spec.stage, cancel.clone());
+        if let Some(reservation) = &self.spec.reservation {
+            context = context.with_reservation(reservation.clone());
+        }
+        let flag = cancel.clone();
+        let _stopped = self.stop.subscribe(move || flag.cancel());
+        let start = Instant::now();
+        let mut tries_left = self.spec.retries;
+        let failed = loop {
+            input.attribute_to(self.spec.stage);
+            let mut outlet =
+                ToNext { deliver: &mut hands.deliver, ticket: &ticket, times: &self.times, stage: self.spec.stage, given: false };
+            let Err(failed) = hands.stage.run(input, &mut outlet, &context) else { break None };
+            let given = outlet.given;
+            match failed.into_parts() {
+                // An item that gave something already would give it twice.
+                (error, Some(same)) if error.class() == ErrorClass::Retryable && tries_left > 0 && !given => {
+                    tries_left -= 1;
+                    self.times.tried_again(self.spec.stage);
+                    tracing::warn!(stage = self.spec.stage.name(), job = ticket.id(), tries_left, %error, "trying again");
+                    pause(cancel, self.spec.retry_pause);
+                    if cancel.is_cancelled() {
+                        break Some(JobError::Cancelled);
+                    }
+                    input = same;
+                }
+                (error, _) if error.class() == ErrorClass::Cancelled => break Some(JobError::Cancelled),
+                (error, _) => break Some(JobError::Stage { stage: self.spec.stage.name(), error: Box::new(error) }),
             }
+        };
+        self.times.worked(self.spec.stage, start.elapsed());
+        if let Some(error) = failed {
+            ticket.fail(error);
         }
     }
 }
 
-struct ToNext<'a, D, R> {
+struct ToNext<'a, D, R, S: Label> {
     deliver: &'a mut D,
     ticket: &'a Ticket<R>,
-    times: &'a StageTimes,
-    stage: StageName,
+    times: &'a StageTimes<S>,
+    stage: S,
+    given: bool,
 }
 
-impl<T, R, D: Deliver<T, R>> Outlet<T> for ToNext<'_, D, R> {
+impl<T, R, D: Deliver<T, R>, S: Label> Outlet<T> for ToNext<'_, D, R, S> {
     fn give(&mut self, item: T) {
+        self.given = true;
         let start = Instant::now();
         self.deliver.deliver(self.ticket, item);
         self.times.was_blocked(self.stage, start.elapsed());
     }
 }
 
-/// The stage panicked and must be made anew.
-struct Panicked;
-
-fn run_one<T: Stage, R, D: Deliver<T::Output, R>>(
-    spec: &WorkerSpec,
-    stage: &mut T,
-    envelope: Envelope<T::Input, R>,
-    deliver: &mut D,
-) -> Result<(), Panicked> {
-    let Envelope { ticket, body } = envelope;
-    if ticket.cancel().is_cancelled() {
-        return Ok(());
+/// Waits, but not for work that is given up.
+fn pause(cancel: &Cancel, time: Duration) {
+    if time.is_zero() {
+        return;
     }
-    let mut context = StageContext::new(spec.ledger.clone(), spec.stage, ticket.cancel().clone());
-    if let Some(reservation) = &spec.reservation {
-        context = context.with_reservation(reservation.clone());
-    }
-    let start = Instant::now();
-    let mut outlet = ToNext { deliver, ticket: &ticket, times: &spec.times, stage: spec.stage };
-    // After a panic the stage is thrown away, and the item's leases were dropped by the unwinding: nothing broken is seen again.
-    let outcome = catch_unwind(AssertUnwindSafe(|| stage.run(body, &mut outlet, &context)));
-    spec.times.worked(spec.stage, start.elapsed());
-    match outcome {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => {
-            use pipeline_stage::Classified;
-            if error.class() == ErrorClass::Cancelled {
-                ticket.fail(JobError::Cancelled);
-            } else {
-                ticket.fail(JobError::Stage { stage: spec.stage.name(), error: Box::new(error) });
-            }
-            Ok(())
-        }
-        Err(panic) => {
-            ticket.fail(JobError::Panicked { stage: spec.stage.name(), message: panic_message(panic.as_ref()).to_owned() });
-            Err(Panicked)
-        }
-    }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message")
+    let woken = Arc::new((Mutex::new(()), Condvar::new()));
+    let waker = Arc::clone(&woken);
+    let subscription = cancel.subscribe(move || {
+        // Under the lock, so that it does not fall between the waiter's look at the flag and its sleep.
+        drop(waker.0.lock().unwrap_or_else(PoisonError::into_inner));
+        waker.1.notify_all();
+    });
+    let guard = woken.0.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(woken.1.wait_timeout_while(guard, time, |()| !cancel.is_cancelled()));
+    drop(subscription);
 }

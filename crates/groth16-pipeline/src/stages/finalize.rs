@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use groth16_assembly::{Blinding, RandomnessError, assemble_and_verify};
-use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 
 use crate::error::FinalizeError;
 use crate::items::{JobProof, SumsItem};
@@ -38,15 +38,18 @@ impl Stage for FinalizeStage {
         StageName::Finalize
     }
 
-    fn run(&mut self, item: SumsItem, out: &mut dyn Outlet<JobProof>, _: &StageContext) -> Result<(), FinalizeError> {
+    fn run(&mut self, item: SumsItem, out: &mut dyn Outlet<JobProof>, _: &StageContext) -> Result<(), Failed<SumsItem, FinalizeError>> {
+        let blinding = match (self.0.0)(item.place.index) {
+            Ok(blinding) => blinding,
+            Err(error) => return Err(Failed::with_input(error, item)),
+        };
         let SumsItem { place, public_inputs, sums } = item;
-        let blinding = (self.0.0)(place.index)?;
         let proof = assemble_and_verify(place.keys.verifying_key(), &sums, blinding, &public_inputs)
             .map_err(|source| FinalizeError::Verify { partition: place.index, source })?;
         let mut collector = place.collector.lock().unwrap_or_else(PoisonError::into_inner);
-        collector.insert(place.index, proof)?;
+        collector.insert(place.index, proof).map_err(FinalizeError::from)?;
         if collector.is_complete() {
-            let proof = JobProof { partitions: collector.partitions(), bytes: collector.to_bytes()? };
+            let proof = JobProof { partitions: collector.partitions(), bytes: collector.to_bytes().map_err(FinalizeError::from)? };
             drop(collector);
             out.give(proof);
         }

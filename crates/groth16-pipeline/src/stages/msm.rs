@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 use prover_backend::{BackendError, ProverBackend};
 
 use crate::items::{QuotientItem, SumsItem};
@@ -19,9 +19,18 @@ impl Stage for MsmStage {
         StageName::Msm
     }
 
-    fn run(&mut self, item: QuotientItem, out: &mut dyn Outlet<SumsItem>, context: &StageContext) -> Result<(), BackendError> {
+    fn run(
+        &mut self,
+        item: QuotientItem,
+        out: &mut dyn Outlet<SumsItem>,
+        context: &StageContext,
+    ) -> Result<(), Failed<QuotientItem, BackendError>> {
+        let made = item.witness.view().and_then(|view| sums(&item.place.keys, view, &item.h, self.0.as_ref(), context));
+        let sums = match made {
+            Ok(sums) => sums,
+            Err(error) => return Err(Failed::with_input(error, item)),
+        };
         let QuotientItem { place, witness, public_inputs, h } = item;
-        let sums = sums(&place.keys, witness.view()?, &h, self.0.as_ref(), context)?;
         // The largest buffers go before the item waits for the next stage.
         drop((h, witness));
         out.give(SumsItem { place, public_inputs, sums });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 use prover_backend::ProverBackend;
 
 use crate::error::QuotientError;
@@ -20,12 +20,22 @@ impl Stage for NttStage {
         StageName::Ntt
     }
 
-    fn run(&mut self, item: WitnessItem, out: &mut dyn Outlet<QuotientItem>, context: &StageContext) -> Result<(), QuotientError> {
-        let WitnessItem { place, witness, public_inputs } = item;
-        let h = {
-            let view = witness.view()?;
-            quotient(place.keys.circuit(), view, self.0.as_ref(), context)?
+    fn run(
+        &mut self,
+        item: WitnessItem,
+        out: &mut dyn Outlet<QuotientItem>,
+        context: &StageContext,
+    ) -> Result<(), Failed<WitnessItem, QuotientError>> {
+        let made = item
+            .witness
+            .view()
+            .map_err(QuotientError::from)
+            .and_then(|view| quotient(item.place.keys.circuit(), view, self.0.as_ref(), context));
+        let h = match made {
+            Ok(h) => h,
+            Err(error) => return Err(Failed::with_input(error, item)),
         };
+        let WitnessItem { place, witness, public_inputs } = item;
         out.give(QuotientItem { place, witness, public_inputs, h });
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use groth16_assembly::{PartitionCollector, PartitionError};
-use pipeline_stage::{Classified, ErrorClass, Outlet, Stage, StageContext, StageName};
+use pipeline_stage::{Classified, ErrorClass, Failed, Outlet, Stage, StageContext, StageName};
 
 use crate::items::{Collector, JobItem, PartitionItem, Place};
 use crate::statement::Statement;
@@ -40,7 +40,12 @@ impl<S: Statement> Stage for ParseStage<S> {
         StageName::Parse
     }
 
-    fn run(&mut self, JobItem(job): Self::Input, out: &mut dyn Outlet<Self::Output>, context: &StageContext) -> Result<(), Self::Error> {
+    fn run(
+        &mut self,
+        JobItem(job): Self::Input,
+        out: &mut dyn Outlet<Self::Output>,
+        context: &StageContext,
+    ) -> Result<(), Failed<Self::Input, Self::Error>> {
         let collector: Mutex<Option<Result<Collector, PartitionError>>> = Mutex::new(None);
         let mut missing = false;
         let announced = || collector.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -59,11 +64,11 @@ impl<S: Statement> Stage for ParseStage<S> {
                 }
             },
         );
-        outcome.map_err(ParseError::Statement)?;
+        outcome.map_err(|failed| failed.map(JobItem, ParseError::Statement))?;
         match collector.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-            Some(Err(error)) => Err(ParseError::Partitions(error)),
+            Some(Err(error)) => Err(ParseError::Partitions(error).into()),
             Some(Ok(_)) if !missing => Ok(()),
-            _ => Err(ParseError::NotAnnounced),
+            _ => Err(ParseError::NotAnnounced.into()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pipeline_stage::{Outlet, Stage, StageContext, StageName};
+use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 
 use crate::items::{PartitionItem, WitnessItem};
 use crate::statement::{Statement, Synthesized};
@@ -18,10 +18,17 @@ impl<S: Statement> Stage for SynthStage<S> {
         StageName::Synth
     }
 
-    fn run(&mut self, item: Self::Input, out: &mut dyn Outlet<WitnessItem>, context: &StageContext) -> Result<(), S::Error> {
+    fn run(
+        &mut self,
+        item: Self::Input,
+        out: &mut dyn Outlet<WitnessItem>,
+        context: &StageContext,
+    ) -> Result<(), Failed<Self::Input, S::Error>> {
         let PartitionItem { place, body } = item;
-        let Synthesized { witness, public_inputs } = self.0.synthesize(&place.keys, place.index, body, context)?;
-        out.give(WitnessItem { place, witness, public_inputs });
+        match self.0.synthesize(&place.keys, place.index, body, context) {
+            Ok(Synthesized { witness, public_inputs }) => out.give(WitnessItem { place, witness, public_inputs }),
+            Err(failed) => return Err(failed.map(|body| PartitionItem { place, body }, |error| error)),
+        }
         Ok(())
     }
 }

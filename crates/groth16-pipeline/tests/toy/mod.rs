@@ -9,7 +9,7 @@ use circuit_synth::{CompiledCircuit, SynthError, compile, synthesize_witness};
 use ff::{Field, PrimeField};
 use groth16_pipeline::{CircuitKeys, ParsedPartition, Statement, Synthesized};
 use groth16_srs::{CircuitIdentity, OriginPolicy, ProvingKey, SetupSecrets, setup};
-use pipeline_stage::{Class, Classified, ErrorClass, Lease, StageContext, StageName};
+use pipeline_stage::{Class, Classified, ErrorClass, Failed, Lease, StageContext, StageName};
 use prover_backend::ProverBackend;
 
 /// Knows x with x^(2^rounds) = y, and the low bits of x. Public: y.
@@ -128,11 +128,11 @@ impl Statement for Toy {
         context: &StageContext,
         announce: &mut dyn FnMut(usize),
         give: &mut dyn FnMut(ParsedPartition<ToyPartition>),
-    ) -> Result<(), ToyError> {
+    ) -> Result<(), Failed<ToyJob, ToyError>> {
         announce(job.partitions.len());
         for (given, (index, statement)) in job.partitions.into_iter().enumerate().rev().enumerate() {
             if job.refuse_after == Some(given) {
-                return Err(ToyError::Refused);
+                return Err(ToyError::Refused.into());
             }
             let permit = context.acquire(Class::VanillaProof, 1000).map_err(|e| ToyError::Synth(e.into()))?;
             let vanilla = Lease::try_new(permit, || vec![0; 1000]).unwrap();
@@ -142,7 +142,13 @@ impl Statement for Toy {
         Ok(())
     }
 
-    fn synthesize(&self, keys: &CircuitKeys, _: usize, body: ToyPartition, context: &StageContext) -> Result<Synthesized, ToyError> {
+    fn synthesize(
+        &self,
+        keys: &CircuitKeys,
+        _: usize,
+        body: ToyPartition,
+        context: &StageContext,
+    ) -> Result<Synthesized, Failed<ToyPartition, ToyError>> {
         assert!(!body.panics, "synthesis told to panic");
         let public_inputs = body.statement.public_inputs();
         let circuit: &CompiledCircuit = keys.circuit();
