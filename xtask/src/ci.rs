@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::repository::{Repository, run as run_command};
-use crate::{boundaries, tidy};
+use crate::{boundaries, loom, tidy};
 
 /// What to run.
 #[derive(clap::Args)]
@@ -40,6 +40,7 @@ const STEPS: &[Step] = &[
     Step { name: "boundaries", purpose: "which crate may depend on which", run: boundaries::run },
     Step { name: "deny", purpose: "licences, banned crates and sources of the dependencies", run: deny },
     Step { name: "lint", purpose: "clippy, warnings are errors", run: lint },
+    Step { name: "loom", purpose: "the ledger under a model checker", run: loom::run },
     Step { name: "doc", purpose: "rustdoc, warnings are errors", run: doc },
     Step { name: "smoke", purpose: "the main job: prove twice, verify, refuse a broken proof", run: smoke::run },
 ];

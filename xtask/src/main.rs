@@ -7,6 +7,7 @@ mod ci;
 mod finding;
 mod fixtures;
 mod levels;
+mod loom;
 mod metadata;
 mod repository;
 mod slow;
@@ -34,6 +35,8 @@ enum Command {
     Tidy,
     /// Checks which crate depends on which.
     Boundaries,
+    /// Checks every interleaving of small models of the ledger.
+    Loom,
     /// Measures a proof by stage, and beside another prover.
     Bench(bench::Arguments),
     /// Makes the test data, or compares it with what is made anew; makes virtual sectors.
@@ -58,6 +61,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Ci(arguments) => ci::run(&repository, arguments),
         Command::Tidy => tidy::run(&repository),
         Command::Boundaries => boundaries::run(&repository),
+        Command::Loom => loom::run(&repository),
         Command::Bench(arguments) => bench::run(&repository, arguments),
         Command::Fixtures(arguments) => fixtures::run(&repository, arguments),
         Command::Slow(arguments) => slow::run(&repository, arguments),

@@ -1,12 +1,10 @@
 //! A cancellation flag that wakes whoever waits.
 
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, StdArc, lock};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-type Listener = Arc<dyn Fn() + Send + Sync>;
+type Listener = StdArc<dyn Fn() + Send + Sync>;
 
-#[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
     next_id: AtomicU64,
@@ -16,20 +14,26 @@ struct Shared {
 /// A flag that is raised once and stays raised. Clones share the flag.
 ///
 /// Waiters that block on something else register a listener with [`subscribe`](Cancel::subscribe); it is called once, when the flag is raised.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Cancel(Arc<Shared>);
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Cancel {
     /// A new flag, not raised.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(Arc::new(Shared { cancelled: AtomicBool::new(false), next_id: AtomicU64::new(0), listeners: Mutex::new(Vec::new()) }))
     }
 
     /// A flag that nobody else holds, so nobody can raise it.
     #[must_use]
     pub fn never() -> Self {
-        Self::default()
+        Self::new()
     }
 
     /// Raises the flag and calls the listeners. Raising it again does nothing.
@@ -37,10 +41,15 @@ impl Cancel {
         if self.0.cancelled.swap(true, Ordering::SeqCst) {
             return;
         }
-        let listeners = std::mem::take(&mut *self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        let listeners = std::mem::take(&mut *lock(&self.0.listeners));
         for (_, listener) in listeners {
             listener();
         }
+    }
+
+    /// True when both are the same flag.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// True once the flag is raised.
@@ -53,8 +62,8 @@ impl Cancel {
     #[must_use = "dropping the subscription removes the listener"]
     pub fn subscribe(&self, listener: impl Fn() + Send + Sync + 'static) -> CancelSubscription {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let listener: Listener = Arc::new(listener);
-        self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner).push((id, Arc::clone(&listener)));
+        let listener: Listener = StdArc::new(listener);
+        lock(&self.0.listeners).push((id, StdArc::clone(&listener)));
         // Raised between the push and now: `cancel` may have taken the list before the push, so call it here. Calling twice is harmless.
         if self.is_cancelled() {
             listener();
@@ -77,11 +86,11 @@ pub struct CancelSubscription {
 
 impl Drop for CancelSubscription {
     fn drop(&mut self) {
-        self.cancel.0.listeners.lock().unwrap_or_else(PoisonError::into_inner).retain(|(id, _)| *id != self.id);
+        lock(&self.cancel.0.listeners).retain(|(id, _)| *id != self.id);
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::sync::atomic::AtomicUsize;
 

@@ -2,8 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::Label;
 use crate::permit::Permit;
+use crate::{Label, Space};
 
 /// A buffer that knows how many bytes it really owns (its capacity, not its length).
 pub trait OwnedBytes {
@@ -20,6 +20,47 @@ impl<T: Copy> OwnedBytes for Vec<T> {
 impl<T: Copy> OwnedBytes for Box<[T]> {
     fn owned_bytes(&self) -> u64 {
         size_of_val::<[T]>(self) as u64
+    }
+}
+
+/// A buffer that can be read through its lease.
+pub trait Buffer: OwnedBytes {
+    /// What is read: a slice for a vector, so that nobody reaches its capacity.
+    type Contents: ?Sized;
+    /// The contents.
+    fn contents(&self) -> &Self::Contents;
+}
+
+/// A buffer whose contents can be changed through its lease, without changing how many bytes it owns.
+pub trait BufferMut: Buffer {
+    /// The contents. What is done with them must leave [`owned_bytes`](OwnedBytes::owned_bytes) as it is; debug builds check that
+    /// whenever the lease is handed on.
+    fn contents_mut(&mut self) -> &mut Self::Contents;
+}
+
+impl<T: Copy> Buffer for Vec<T> {
+    type Contents = [T];
+    fn contents(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Copy> BufferMut for Vec<T> {
+    fn contents_mut(&mut self) -> &mut [T] {
+        self
+    }
+}
+
+impl<T: Copy> Buffer for Box<[T]> {
+    type Contents = [T];
+    fn contents(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Copy> BufferMut for Box<[T]> {
+    fn contents_mut(&mut self) -> &mut [T] {
+        self
     }
 }
 
@@ -42,8 +83,10 @@ pub struct OversizedBuffer {
 }
 
 /// A buffer and its permit. The buffer is freed first, then the permit is returned.
+///
+/// Reading goes through [`Buffer`], changing through [`BufferMut`]: what a lease hands out cannot outgrow the permit.
 #[derive(Debug)]
-pub struct Lease<B, C: Label, S: Label> {
+pub struct Lease<B: OwnedBytes, C: Label, S: Label> {
     // Fields drop in this order; see the test `the_buffer_is_freed_before_its_permit`.
     buffer: B,
     permit: Permit<C, S>,
@@ -74,7 +117,7 @@ impl<B: OwnedBytes, C: Label, S: Label> Lease<B, C, S> {
     }
 }
 
-impl<B, C: Label, S: Label> Lease<B, C, S> {
+impl<B: OwnedBytes, C: Label, S: Label> Lease<B, C, S> {
     /// The permit's bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -87,8 +130,21 @@ impl<B, C: Label, S: Label> Lease<B, C, S> {
         self.permit.stage()
     }
 
+    /// Where the bytes live.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        self.permit.space()
+    }
+
+    /// What the bytes are.
+    #[must_use]
+    pub fn class(&self) -> C {
+        self.permit.class()
+    }
+
     /// Moves the attribution to another stage.
     pub fn attribute_to(&mut self, stage: S) {
+        debug_assert!(self.buffer.owned_bytes() <= self.permit.bytes(), "a {} buffer outgrew its permit", self.permit.class().name());
         self.permit.attribute_to(stage);
     }
 
@@ -98,21 +154,21 @@ impl<B, C: Label, S: Label> Lease<B, C, S> {
     }
 }
 
-impl<B, C: Label, S: Label> Accounted<S> for Lease<B, C, S> {
+impl<B: OwnedBytes, C: Label, S: Label> Accounted<S> for Lease<B, C, S> {
     fn attribute_to(&mut self, stage: S) {
-        self.permit.attribute_to(stage);
+        self.attribute_to(stage);
     }
 }
 
-impl<B, C: Label, S: Label> Deref for Lease<B, C, S> {
-    type Target = B;
-    fn deref(&self) -> &B {
-        &self.buffer
+impl<B: Buffer, C: Label, S: Label> Deref for Lease<B, C, S> {
+    type Target = B::Contents;
+    fn deref(&self) -> &B::Contents {
+        self.buffer.contents()
     }
 }
 
-impl<B, C: Label, S: Label> DerefMut for Lease<B, C, S> {
-    fn deref_mut(&mut self) -> &mut B {
-        &mut self.buffer
+impl<B: BufferMut, C: Label, S: Label> DerefMut for Lease<B, C, S> {
+    fn deref_mut(&mut self) -> &mut B::Contents {
+        self.buffer.contents_mut()
     }
 }

@@ -1,6 +1,7 @@
 //! The permit: a share of the budget, returned on drop.
 
-use crate::ledger::{Ledger, Request};
+use crate::books::{Origin, Part};
+use crate::ledger::{Ledger, Request, cell};
 use crate::{Label, Space};
 
 /// A share of a ledger's budget. Not `Clone`, never grows; dropping it returns the bytes.
@@ -8,13 +9,19 @@ use crate::{Label, Space};
 pub struct Permit<C: Label, S: Label> {
     ledger: Ledger<C, S>,
     request: Request<C, S>,
+    /// Index of the space in the books.
+    space: usize,
     /// The reservation this was drawn from.
-    origin: Option<u64>,
+    origin: Option<Origin>,
 }
 
 impl<C: Label, S: Label> Permit<C, S> {
-    pub(crate) fn granted(ledger: Ledger<C, S>, request: Request<C, S>, origin: Option<u64>) -> Self {
-        Self { ledger, request, origin }
+    pub(crate) fn granted(ledger: Ledger<C, S>, request: Request<C, S>, space: usize, origin: Option<Origin>) -> Self {
+        Self { ledger, request, space, origin }
+    }
+
+    fn part(&self) -> Part {
+        Ledger::part(self.space, &self.request)
     }
 
     /// Bytes this permit stands for.
@@ -44,7 +51,7 @@ impl<C: Label, S: Label> Permit<C, S> {
     /// Moves the attribution to another stage. The bytes in use do not change.
     pub fn attribute_to(&mut self, stage: S) {
         if self.request.stage != stage {
-            self.ledger.reattribute(&self.request, self.request.class, stage);
+            self.ledger.reattribute(self.part(), cell(self.request.class, stage));
             self.request.stage = stage;
         }
     }
@@ -52,17 +59,17 @@ impl<C: Label, S: Label> Permit<C, S> {
     /// The bytes are of another class from now on: the same buffer holds something else. The bytes in use do not change.
     pub fn reclassify(&mut self, class: C) {
         if self.request.class != class {
-            self.ledger.reattribute(&self.request, class, self.request.stage);
+            self.ledger.reattribute(self.part(), cell(class, self.request.stage));
             self.request.class = class;
         }
     }
 
     /// Gives back what is above `bytes`. A size at or above the permit's changes nothing: a permit never grows.
     pub fn shrink_to(&mut self, bytes: u64) {
-        let r = &mut self.request;
-        if bytes < r.bytes {
-            self.ledger.give_back(*r, r.bytes - bytes, 0, self.origin);
-            r.bytes = bytes;
+        let more = self.request.bytes.saturating_sub(bytes);
+        if more > 0 {
+            self.ledger.give_back(self.part(), more, 0, self.origin);
+            self.request.bytes = bytes;
         }
     }
 
@@ -70,9 +77,9 @@ impl<C: Label, S: Label> Permit<C, S> {
     pub fn split(&mut self, bytes: u64) -> Option<Self> {
         let rest = self.request.bytes.checked_sub(bytes)?;
         self.request.bytes = rest;
-        let part = Request { bytes, ..self.request };
-        self.ledger.count_buffer(part.space, part.class, part.stage);
-        Some(Self { ledger: self.ledger.clone(), request: part, origin: self.origin })
+        let part = Self { ledger: self.ledger.clone(), request: Request { bytes, ..self.request }, space: self.space, origin: self.origin };
+        self.ledger.count_buffer(part.part());
+        Some(part)
     }
 
     /// Adds another permit of the same ledger, space and class to this one, for a buffer that grew: one object, one permit. The bytes in
@@ -92,19 +99,9 @@ impl<C: Label, S: Label> Permit<C, S> {
     }
 }
 
-impl<C: Label, S: Label> Permit<C, S> {
-    /// Hands the bytes to a reservation: they stay in use, and this permit no longer returns them.
-    pub(crate) fn forget(mut self) {
-        let r = self.request;
-        // The reservation counts as the buffer that this permit uncounts when it drops empty.
-        self.ledger.count_buffer(r.space, r.class, r.stage);
-        self.request.bytes = 0;
-    }
-}
-
 impl<C: Label, S: Label> Drop for Permit<C, S> {
     fn drop(&mut self) {
-        self.ledger.give_back(self.request, self.request.bytes, 1, self.origin);
+        self.ledger.give_back(self.part(), self.request.bytes, 1, self.origin);
     }
 }
 

@@ -52,6 +52,18 @@ impl Matrix {
         self.cells[cell].sub(bytes, buffers);
         self.classes[cell / self.stages].sub(bytes, buffers);
     }
+
+    /// The cells sum to what is in use, and that is within the budget.
+    pub(crate) fn check(&self, space: Space, in_use: u64, budget: u64) -> Result<(), String> {
+        let sum: u64 = self.cells.iter().map(|c| c.bytes).sum();
+        if sum != in_use {
+            return Err(format!("{space}: the cells sum to {sum} bytes, {in_use} are in use"));
+        }
+        if in_use > budget {
+            return Err(format!("{space}: {in_use} bytes in use exceed the budget of {budget}"));
+        }
+        Ok(())
+    }
 }
 
 /// The books of one space.
@@ -139,15 +151,6 @@ impl<C: Label, S: Label> Snapshot<C, S> {
     /// # Errors
     /// A sentence that names the space and the numbers.
     pub fn check(&self) -> Result<(), String> {
-        for s in &self.spaces {
-            let sum: u64 = s.cells.cells.iter().map(|c| c.bytes).sum();
-            if sum != s.in_use {
-                return Err(format!("{}: the cells sum to {sum} bytes, {} are in use", s.space, s.in_use));
-            }
-            if s.in_use > s.budget {
-                return Err(format!("{}: {} bytes in use exceed the budget of {}", s.space, s.in_use, s.budget));
-            }
-        }
-        Ok(())
+        self.spaces.iter().try_for_each(|s| s.cells.check(s.space, s.in_use, s.budget))
     }
 }

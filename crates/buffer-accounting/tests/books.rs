@@ -1,12 +1,13 @@
 //! The guarantees of the README, each as a test.
 
+#![cfg(not(loom))]
 #![allow(clippy::disallowed_methods, reason = "a test sends a handful of messages")]
 
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use buffer_accounting::{AcquireError, Cancel, Lease, Ledger, OwnedBytes, Permit, Request, Space, labels};
+use buffer_accounting::{AcquireError, Buffer, Cancel, Lease, Ledger, OwnedBytes, Permit, Request, Space, labels};
 use proptest::prelude::*;
 
 labels! { enum Class { Tile => "tile", Output => "output" } }
@@ -48,6 +49,12 @@ fn the_buffer_is_freed_before_its_permit() {
     impl OwnedBytes for Probe {
         fn owned_bytes(&self) -> u64 {
             7
+        }
+    }
+    impl Buffer for Probe {
+        type Contents = Self;
+        fn contents(&self) -> &Self {
+            self
         }
     }
     impl Drop for Probe {

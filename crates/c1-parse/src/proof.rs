@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use buffer_accounting::OwnedBytes;
+use buffer_accounting::{Buffer, OwnedBytes};
 use pipeline_stage::Lease;
 
 use crate::seal_proof::{DRG_PARENTS, EXP_PARENTS, LABELING_PARENTS};
@@ -266,6 +266,13 @@ impl OwnedBytes for ChallengeProof {
 impl OwnedBytes for Partition {
     fn owned_bytes(&self) -> u64 {
         owned(&self.challenges) + self.challenges.iter().map(OwnedBytes::owned_bytes).sum::<u64>()
+    }
+}
+
+impl Buffer for Partition {
+    type Contents = Self;
+    fn contents(&self) -> &Self {
+        self
     }
 }
 

@@ -1,7 +1,7 @@
 //! The compact witness and how it grows.
 
 use blstrs::Scalar;
-use buffer_accounting::OwnedBytes;
+use buffer_accounting::{Buffer, OwnedBytes};
 use ff::Field;
 use pipeline_stage::{Class, Lease, Permit, StageContext};
 use prover_backend::{BackendError, FULL_CHUNK, RANK_BLOCK, WitnessView};
@@ -47,6 +47,13 @@ impl OwnedBytes for CompactWitness {
             + self.ranks.owned_bytes()
             + self.full.iter().map(OwnedBytes::owned_bytes).sum::<u64>()
             + (self.full.capacity() * size_of::<Vec<Scalar>>()) as u64
+    }
+}
+
+impl Buffer for CompactWitness {
+    type Contents = Self;
+    fn contents(&self) -> &Self {
+        self
     }
 }
 

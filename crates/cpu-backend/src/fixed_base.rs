@@ -91,6 +91,19 @@ impl<A: Affine> buffer_accounting::OwnedBytes for Workspace<A> {
     }
 }
 
+impl<A: Affine> buffer_accounting::Buffer for Workspace<A> {
+    type Contents = Self;
+    fn contents(&self) -> &Self {
+        self
+    }
+}
+
+impl<A: Affine> buffer_accounting::BufferMut for Workspace<A> {
+    fn contents_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
 impl<A: Affine> Workspace<A> {
     fn bytes(len: usize) -> u64 {
         bytes_of::<A>(len) + bytes_of::<(Limbs, bool)>(len) + bytes_of::<Step<A::Coordinate>>(len)

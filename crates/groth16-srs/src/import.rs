@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bls12_381_layout::zeroed_vec;
 use blstrs::{G1Affine, G2Affine};
-use buffer_accounting::OwnedBytes;
+use buffer_accounting::{Buffer, BufferMut, OwnedBytes};
 use pipeline_stage::{Class, Lease, StageContext};
 use rayon::prelude::*;
 
@@ -100,6 +100,19 @@ struct Chunk<P> {
 impl<P: Copy> OwnedBytes for Chunk<P> {
     fn owned_bytes(&self) -> u64 {
         self.encoded.owned_bytes() + self.points.owned_bytes()
+    }
+}
+
+impl<P: Copy> Buffer for Chunk<P> {
+    type Contents = Self;
+    fn contents(&self) -> &Self {
+        self
+    }
+}
+
+impl<P: Copy> BufferMut for Chunk<P> {
+    fn contents_mut(&mut self) -> &mut Self {
+        self
     }
 }
 

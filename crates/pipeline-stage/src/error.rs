@@ -20,7 +20,7 @@ pub trait Classified: std::error::Error + Send + Sync + 'static {
 impl Classified for buffer_accounting::AcquireError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::ExceedsBudget { .. } | Self::UnknownSpace { .. } | Self::NobodyReturns { .. } => ErrorClass::Fatal,
+            Self::ExceedsBudget { .. } | Self::UnknownSpace { .. } | Self::NobodyReturns { .. } | Self::Nothing => ErrorClass::Fatal,
             Self::WouldBlock { .. } => ErrorClass::Retryable,
             Self::Cancelled { .. } => ErrorClass::Cancelled,
         }

@@ -118,8 +118,8 @@ impl<C: Label, S: Label> StageContext<C, S> {
     /// # Errors
     /// [`AcquireError`]: larger than the budget, no budget for the space, or cancelled.
     pub fn acquire_in(&self, space: Space, class: C, bytes: u64) -> Result<Permit<C, S>, AcquireError> {
-        if let Some(reservation) = self.reservation.as_ref().filter(|r| r.space() == space) {
-            return reservation.draw(class, self.stage, bytes, &self.cancel);
+        if let Some(reservation) = self.reservation.as_ref().filter(|r| r.covers(space)) {
+            return reservation.draw_from(Request { space, class, stage: self.stage, bytes }, &self.cancel);
         }
         let request = Request { space, class, stage: self.stage, bytes };
         if !self.alone {

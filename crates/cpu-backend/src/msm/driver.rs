@@ -19,7 +19,7 @@ const TASK_VALUES: usize = 1 << 15;
 type Workspaces<A> = Pool<Lease<Workspace<A>>>;
 
 /// The scratch of the bucket phase.
-struct Tables<A> {
+struct Tables<A: Affine> {
     windows: Windows,
     buckets: Lease<Vec<A>>,
     ends: Lease<Vec<u32>>,

@@ -1,7 +1,7 @@
 //! What one worker needs to add points in batches.
 
 use bls12_381_layout::{Affine, CoordinateField};
-use buffer_accounting::OwnedBytes;
+use buffer_accounting::{Buffer, BufferMut, OwnedBytes};
 
 use super::batch_affine::{Step, add_neighbours};
 use crate::scratch::bytes_of;
@@ -31,6 +31,19 @@ pub(crate) struct Workspace<A: Affine> {
 impl<A: Affine> OwnedBytes for Workspace<A> {
     fn owned_bytes(&self) -> u64 {
         self.points.owned_bytes() + self.runs.owned_bytes() + self.pairs.owned_bytes() + self.steps.owned_bytes()
+    }
+}
+
+impl<A: Affine> Buffer for Workspace<A> {
+    type Contents = Self;
+    fn contents(&self) -> &Self {
+        self
+    }
+}
+
+impl<A: Affine> BufferMut for Workspace<A> {
+    fn contents_mut(&mut self) -> &mut Self {
+        self
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bls12_381_layout::{as_bytes_mut, zeroed_vec};
 use blstrs::Scalar;
-use buffer_accounting::OwnedBytes;
+use buffer_accounting::{Buffer, BufferMut, OwnedBytes};
 use pipeline_stage::{Class, Lease, StageContext};
 use zeroize::Zeroize;
 
@@ -56,6 +56,19 @@ impl Workspace {
 impl OwnedBytes for Workspace {
     fn owned_bytes(&self) -> u64 {
         [&self.a, &self.b, &self.c, &self.lagrange, &self.scratch, &self.scalars].iter().map(|v| v.owned_bytes()).sum()
+    }
+}
+
+impl Buffer for Workspace {
+    type Contents = Self;
+    fn contents(&self) -> &Self {
+        self
+    }
+}
+
+impl BufferMut for Workspace {
+    fn contents_mut(&mut self) -> &mut Self {
+        self
     }
 }
 
