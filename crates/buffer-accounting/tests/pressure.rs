@@ -270,7 +270,7 @@ fn a_slab_that_cannot_be_made_costs_nothing() {
 fn page_slabs_own_whole_huge_pages() {
     let ledger = Books::new(&[(Space::Host, 16 << 20)]);
     let pool: SlabPool<PageSlab, Class, Stage> =
-        SlabPool::new(PoolSource::Ledger(ledger.clone()), Space::Host, (Class::Idle, Stage::Work), 16 << 20, PageSlab::new);
+        SlabPool::new(PoolSource::Ledger(ledger), Space::Host, (Class::Idle, Stage::Work), 16 << 20, PageSlab::new);
     let bytes = PageSlab::rounded((2 << 20) + 1).unwrap();
     assert_eq!(bytes, 4 << 20);
     let mut slab = pool.take(Class::Tile, Stage::Work, bytes, &Cancel::never()).unwrap();
