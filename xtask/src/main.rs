@@ -10,6 +10,7 @@ mod levels;
 mod loom;
 mod metadata;
 mod repository;
+mod simulate;
 mod slow;
 mod tidy;
 
@@ -41,6 +42,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Makes the test data, or compares it with what is made anew; makes virtual sectors.
     Fixtures(fixtures::Arguments),
+    /// Replays in virtual time how a prover ran out of memory, and the same jobs under our rules.
+    Simulate(simulate::Arguments),
     /// Runs tests that take too long for every change.
     Slow(slow::Arguments),
 }
@@ -64,6 +67,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Loom => loom::run(&repository),
         Command::Bench(arguments) => bench::run(&repository, arguments),
         Command::Fixtures(arguments) => fixtures::run(&repository, arguments),
+        Command::Simulate(arguments) => simulate::run(&repository, arguments),
         Command::Slow(arguments) => slow::run(&repository, arguments),
     }
 }

@@ -133,7 +133,7 @@ impl Engine<'_> {
             service: service.clone(),
         });
         let mut snapshot = Snapshot {
-            workers: self.model.stages.iter().map(|stage| stage.workers).collect(),
+            workers: self.model.stages.iter().map(|stage| self.model.at_once(stage)).collect(),
             jobs: views.collect(),
             budget: BudgetView { total: self.model.budget, used: self.state.books.in_use },
         };

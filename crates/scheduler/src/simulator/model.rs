@@ -230,6 +230,14 @@ impl Model {
         self.fixed.iter().map(|buffer| buffer.bytes).chain(resources).fold(0, u64::saturating_add)
     }
 
+    /// Partitions that a stage can work on at once: its workers, or fewer when they share units that do not go round.
+    #[must_use]
+    pub fn at_once(&self, stage: &StageModel) -> u32 {
+        let wants = stage.phases.iter().flat_map(|phase| &phase.borrows).filter(|want| want.units > 0);
+        let rounds = wants.map(|want| self.resources.get(want.resource).map_or(0, |resource| resource.units) / want.units);
+        rounds.fold(stage.workers, u32::min)
+    }
+
     /// The most bytes that one partition holds at a time: what admission by policy sets aside for it.
     #[must_use]
     pub fn bytes_each(&self) -> u64 {

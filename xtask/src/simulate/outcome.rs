@@ -1,0 +1,84 @@
+//! A scheme and what came of it.
+
+use anyhow::{Context, Result};
+use buffer_accounting::Label;
+use pipeline_stage::{Class, StageName};
+use scheduler::simulator::{Run, Sample, simulate};
+
+use super::history::{DEVICE, Scheme};
+use super::inputs::theirs;
+
+/// A scheme with its run.
+pub(super) struct Outcome<'a> {
+    pub(super) scheme: &'a Scheme,
+    pub(super) run: Run,
+}
+
+/// Bytes as GiB.
+pub(super) fn in_gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+impl<'a> Outcome<'a> {
+    pub(super) fn all(schemes: &'a [Scheme]) -> Result<Vec<Self>> {
+        let one = |scheme: &'a Scheme| {
+            let run = simulate(&scheme.model).with_context(|| format!("scheme {}, {}", scheme.key, scheme.title))?;
+            Ok(Self { scheme, run })
+        };
+        schemes.iter().map(one).collect()
+    }
+
+    pub(super) fn pace(&self) -> f64 {
+        self.run.time_per_job().as_secs_f64()
+    }
+
+    pub(super) fn peak(&self) -> f64 {
+        in_gib(self.run.peak.bytes)
+    }
+
+    /// The peak without what is held from start to end.
+    pub(super) fn peak_in_flight(&self) -> f64 {
+        let fixed: u64 = self.scheme.model.fixed.iter().map(|buffer| buffer.bytes).sum();
+        in_gib(self.run.peak.bytes - fixed)
+    }
+
+    /// The most bytes of buffers that exist, without what is held from start to end and without what is only set aside.
+    pub(super) fn peak_made(&self) -> f64 {
+        let fixed: u64 = self.scheme.model.fixed.iter().map(|buffer| buffer.bytes).sum();
+        let made = |sample: &Sample| sample.in_use() - sample.bytes[Class::Reserved.index()];
+        in_gib(self.run.samples.iter().map(made).max().unwrap_or(0).saturating_sub(fixed))
+    }
+
+    pub(super) fn device_idle(&self) -> f64 {
+        self.run.resources[DEVICE].idle_share()
+    }
+
+    /// The most synthesised partitions that the device had not read.
+    pub(super) fn piled_up_most(&self) -> u32 {
+        self.run.samples.iter().map(|sample| self.piled_up(sample)).max().unwrap_or(0)
+    }
+
+    /// Synthesised partitions that the device has not read: without a place in a queue, in one, or with a worker in front of the sums.
+    pub(super) fn piled_up(&self, sample: &Sample) -> u32 {
+        let stages = sample.stages.iter().zip(&self.scheme.model.stages);
+        let count = stages.map(|(gauge, stage)| match stage.name {
+            StageName::Synth => gauge.unsent,
+            StageName::Ntt => gauge.queued + gauge.working + gauge.waiting + gauge.unsent,
+            StageName::Msm => gauge.queued + gauge.working + gauge.waiting,
+            _ => 0,
+        });
+        count.sum()
+    }
+
+    /// Seconds and GiB when as many partitions had piled up as were counted in the history.
+    pub(super) fn at_published_pile(&self) -> Option<(f64, f64)> {
+        let sample = self.run.first(|sample| self.piled_up(sample) >= theirs::PILED_UP)?;
+        Some((sample.time.as_secs_f64(), in_gib(sample.in_use())))
+    }
+
+    /// Seconds when the machine's memory was passed.
+    pub(super) fn passes_machine(&self) -> Option<f64> {
+        let machine = theirs::MACHINE_GIB << 30;
+        self.run.first(|sample| sample.in_use() > machine).map(|sample| sample.time.as_secs_f64())
+    }
+}
