@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use scheduler::policy::{
-    BudgetView, Control, Decision, Estimate, Hold, JobView, Priority, Rank, Snapshot, admit_all, first, next_admission,
+    BudgetView, Control, Decision, Estimate, Hold, JobView, NewJob, Priority, Rank, Roster, Snapshot, admit_all, first, next_admission,
 };
 
 const EXACT: Control = Control { margin_percent: 0 };
@@ -73,10 +73,10 @@ fn work_that_piles_up_behind_the_bottleneck_is_not_fed_for_ever() {
 }
 
 #[test]
-fn a_kind_that_was_never_measured_gets_one_partition_a_worker() {
+fn a_kind_that_was_never_measured_gets_one_partition_a_worker_of_every_stage() {
     let mut state = snapshot(&[3, 1], vec![JobView { waiting: 9, bytes_each: 1, ..JobView::default() }], 100);
     let (admitted, stopped) = admit_all(&mut state, &EXACT);
-    assert_eq!((admitted.len(), stopped), (3, Decision::Hold(Hold::InFlight { job: 0, partitions: 3 })));
+    assert_eq!((admitted.len(), stopped), (4, Decision::Hold(Hold::InFlight { job: 0, partitions: 4 })));
 }
 
 #[test]
@@ -100,6 +100,47 @@ fn a_large_job_is_not_overtaken_by_a_small_one_and_an_impossible_one_is_refused(
     assert_eq!(next_admission(&state, &EXACT), Decision::Admit { job: 1 });
     state.budget.total = 79;
     assert_eq!(next_admission(&state, &EXACT), Decision::Refuse { job: 1, needed: 80, budget: 79 });
+}
+
+#[test]
+fn the_roster_follows_partitions_and_learns_times_by_kind() {
+    let room = BudgetView { total: 1000, used: 0 };
+    let new = |id, kind, partitions| NewJob { id, priority: Priority::Normal, kind, partitions, bytes_each: 1 };
+    let mut roster = Roster::new(vec![12, 1], EXACT);
+    roster.arrive(new(1, 0, 40));
+    assert_eq!(roster.admit(room).0, [1; 13]);
+    // One way through is enough to know the kind; eleven are in flight from then on.
+    roster.passed(1, 0, Some(Duration::from_secs(30)));
+    assert_eq!(roster.service(0), []);
+    roster.passed(1, 1, Some(Duration::from_secs(3)));
+    assert_eq!(roster.service(0), seconds(&[30, 3]));
+    assert_eq!((roster.admit(room).0, roster.in_flight(), roster.waiting()), (vec![], 12, 27));
+    for _ in 0..2 {
+        roster.passed(1, 0, None);
+        roster.passed(1, 1, None);
+    }
+    assert_eq!((roster.admit(room).0, roster.in_flight()), (vec![1], 11));
+    // A retry waits again, at the age of its job; a job that is given up counts until its partitions are reported.
+    roster.arrive(new(2, 1, 1));
+    roster.returned(1, 0);
+    assert_eq!((roster.admit(room).0, roster.in_flight(), roster.waiting()), (vec![1], 11, 27));
+    roster.give_up(1);
+    assert_eq!((roster.in_flight(), roster.waiting()), (11, 1));
+    for _ in 0..11 {
+        roster.dropped(1, 0);
+    }
+    assert_eq!(roster.snapshot(room).jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [2]);
+    // What cannot be is no reason to fail: a stage that is not there, a job that is not known, a number that is taken.
+    roster.passed(2, 0, None);
+    roster.passed(2, 9, None);
+    roster.passed(3, 0, None);
+    roster.returned(3, 0);
+    roster.dropped(2, 9);
+    roster.arrive(new(2, 5, 99));
+    assert_eq!((roster.in_flight(), roster.waiting()), (0, 1));
+    roster.expect(1, &seconds(&[5, 5]));
+    assert_eq!(roster.service(1), seconds(&[5, 5]));
+    assert_eq!(roster.admit(room).0, [2]);
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use buffer_accounting::Label;
+use buffer_accounting::{Label, labels};
 use pipeline_stage::{Class, Ledger, Permit, Request, Space, StageName};
 use proptest::prelude::*;
 use scheduler::policy::{Control, Priority};
 use scheduler::simulator::{
-    Admission, Buffer, EntryKind, Estimates, JobModel, Model, ModelError, PermitRule, Phase, ResourceModel, Run, StageModel, Times, Units,
-    simulate,
+    Admission, Buffer, EntryKind, Estimates, JobModel, KindModel, Model, ModelError, PermitRule, Phase, ResourceModel, Run, StageModel,
+    Times, Units, simulate,
 };
 
 fn seconds(s: u64) -> Duration {
@@ -24,7 +24,10 @@ fn phase(time: u64, takes: &[(Class, u64)], gives: &[Class]) -> Phase {
     }
 }
 
-fn stage(number: usize, workers: u32, queue_depth: usize, permit: PermitRule, phases: Vec<Phase>) -> StageModel {
+/// A stage, and what it does with a partition.
+type Work = (StageModel, Vec<Phase>);
+
+fn stage(number: usize, workers: u32, queue_depth: usize, permit: PermitRule, phases: Vec<Phase>) -> Work {
     let names = [
         (StageName::QueuedSynth, StageName::Synth),
         (StageName::QueuedNtt, StageName::Ntt),
@@ -32,16 +35,28 @@ fn stage(number: usize, workers: u32, queue_depth: usize, permit: PermitRule, ph
         (StageName::QueuedFinalize, StageName::Finalize),
     ];
     let (queue, name) = names[number];
-    StageModel { name, queue, workers, queue_depth, permit, phases }
+    (StageModel { name, queue, workers, queue_depth, permit }, phases)
 }
 
 fn jobs(partitions: &[u32]) -> Vec<JobModel> {
-    let job = |&partitions| JobModel { priority: Priority::Normal, arrives: Duration::ZERO, partitions };
+    let job = |&partitions| JobModel { priority: Priority::Normal, arrives: Duration::ZERO, partitions, kind: 0 };
     partitions.iter().map(job).collect()
 }
 
-fn model(stages: Vec<StageModel>, admission: Admission, jobs: Vec<JobModel>) -> Model {
-    Model { stages, resources: Vec::new(), fixed: Vec::new(), budget: u64::MAX, admission, jobs, seed: 1 }
+fn model(stages: Vec<Work>, admission: Admission, jobs: Vec<JobModel>) -> Model {
+    let (stages, work) = stages.into_iter().unzip();
+    Model {
+        stages,
+        kinds: vec![KindModel { work }],
+        resources: Vec::new(),
+        fixed: Vec::new(),
+        fixed_at: StageName::Setup,
+        set_aside: Class::Reserved,
+        budget: u64::MAX,
+        admission,
+        jobs,
+        seed: 1,
+    }
 }
 
 fn policy(margin_percent: u32, estimates: Estimates) -> Admission {
@@ -111,7 +126,7 @@ fn the_urgent_job_and_then_the_older_one_goes_first() {
     let mut one =
         model(vec![stage(0, 1, 1, PermitRule::HeldThroughSend, vec![phase(10, &[], &[])])], Admission::Everything, jobs(&[3, 2, 1]));
     one.jobs[1].arrives = seconds(5);
-    one.jobs[2] = JobModel { priority: Priority::Critical, arrives: seconds(6), partitions: 1 };
+    one.jobs[2] = JobModel { priority: Priority::Critical, arrives: seconds(6), partitions: 1, kind: 0 };
     let run = simulate(&one).unwrap();
     assert_eq!(run.jobs.iter().map(|job| job.ended.as_secs()).collect::<Vec<_>>(), [40, 60, 20]);
 }
@@ -142,9 +157,11 @@ fn models_that_make_no_sense_are_refused() {
     let unit = Units { resource: 0, units: 1 };
     assert!(matches!(refused(&|m| m.stages.clear()), ModelError::NoStage(_)));
     assert!(matches!(refused(&|m| m.stages[1].workers = 0), ModelError::NoStage(_)));
-    assert!(matches!(refused(&|m| m.stages[1].phases.clear()), ModelError::NoStage(_)));
-    assert!(matches!(refused(&|m| m.stages[0].phases[0].borrows.push(unit)), ModelError::NoSuchUnits { units: 0, .. }));
-    assert!(matches!(refused(&|m| m.stages[0].phases[0].returns.push(unit)), ModelError::NotBorrowed { had: 0, .. }));
+    assert!(matches!(refused(&|m| m.kinds[0].work[1].clear()), ModelError::NoStage(_)));
+    assert!(matches!(refused(&|m| m.kinds[0].work[0][0].borrows.push(unit)), ModelError::NoSuchUnits { units: 0, .. }));
+    assert!(matches!(refused(&|m| m.kinds[0].work[0][0].returns.push(unit)), ModelError::NotBorrowed { had: 0, .. }));
+    assert!(matches!(refused(&|m| m.kinds[0].work.truncate(1)), ModelError::NoStage(_)));
+    assert_eq!(refused(&|m| m.jobs[0].kind = 1), ModelError::NoSuchKind { kind: 1, kinds: 1 });
     assert_eq!(refused(&|m| m.budget = 109), ModelError::TooLarge { needed: 110, budget: 109, held: 0 });
     assert!(simulate(&Model { jobs: Vec::new(), ..good.clone() }).unwrap().peak.bytes == 0);
 }
@@ -161,7 +178,7 @@ fn the_policy_keeps_the_slow_stage_busy_with_a_fraction_of_the_memory() {
     let work = jobs(&[10; 30]);
     let everything = simulate(&model(stages(PermitRule::ReleasedAtEnd), Admission::Everything, work.clone())).unwrap();
     assert!(everything.peak.bytes > 200, "{}", everything.peak.bytes);
-    for estimates in [Estimates::Given(vec![seconds(30), seconds(3)]), Estimates::Measured] {
+    for estimates in [Estimates::Given(vec![vec![seconds(30), seconds(3)]]), Estimates::Measured] {
         let given = estimates != Estimates::Measured;
         let run = simulate(&model(stages(PermitRule::HeldThroughSend), policy(25, estimates), work.clone())).unwrap();
         let device = run.stages[1];
@@ -169,11 +186,67 @@ fn the_policy_keeps_the_slow_stage_busy_with_a_fraction_of_the_memory() {
         let idle = (device.idle.saturating_sub(first)).as_secs_f64() / run.end.as_secs_f64();
         assert!(idle < 0.01, "the device idles {idle} of the time");
         assert!(run.end <= everything.end + everything.end / 100, "{:?} and {:?}", run.end, everything.end);
-        // ⌈1.25 x 33 / 3⌉ and the one behind the bottleneck; before anything is measured, one for each of the forty workers.
-        assert!(run.in_flight_most <= if given { 15 } else { 40 }, "{}", run.in_flight_most);
+        // ⌈1.25 x 33 / 3⌉ and the one behind the bottleneck; before anything is measured, one for each of the forty-one workers.
+        assert!(run.in_flight_most <= if given { 15 } else { 41 }, "{}", run.in_flight_most);
         let later = run.samples.iter().filter(|s| s.time > seconds(200)).map(|s| s.in_use()).max().unwrap();
         assert!(later <= 17, "{later}");
     }
+}
+
+#[test]
+fn an_urgent_small_job_does_not_wait_behind_large_ones() {
+    let work =
+        |synth, device, bytes| KindModel { work: vec![vec![phase(synth, &[(Class::Witness, bytes)], &[])], vec![phase(device, &[], &[])]] };
+    let large_stages = vec![stage(0, 12, 1, PermitRule::HeldThroughSend, vec![]), stage(1, 1, 4, PermitRule::HeldThroughSend, vec![])];
+    let mut mixed = model(large_stages, policy(25, Estimates::Measured), jobs(&[10; 6]));
+    mixed.kinds = vec![work(30, 4, 100), work(1, 1, 3)];
+    mixed.budget = 1400;
+    mixed.jobs.push(JobModel { priority: Priority::Critical, arrives: seconds(101), partitions: 1, kind: 1 });
+    let run = simulate(&mixed).unwrap();
+    let urgent = run.jobs[6];
+    // At most the rest of one partition at each stage, and its own two seconds; twelve are in front of it in the order of arrival.
+    assert!(urgent.ended - urgent.arrived <= seconds(30 + 4 + 2), "{urgent:?}");
+    assert_eq!(run.stages[1].busy, seconds(60 * 4 + 1));
+    // With a worker to spare it does not wait for a synthesis either.
+    mixed.stages[0].workers = 20;
+    let urgent = simulate(&mixed).unwrap().jobs[6];
+    assert!(urgent.ended - urgent.arrived <= seconds(4 + 2), "{urgent:?}");
+    mixed.jobs[6].priority = Priority::Normal;
+    let patient = simulate(&mixed).unwrap().jobs[6];
+    assert!(patient.ended - patient.arrived > seconds(100), "{patient:?}");
+}
+
+#[test]
+fn labels_can_be_anybodys() {
+    labels! {
+        enum Pixels {
+            Tile => "tile",
+            Spare => "spare",
+        }
+    }
+    labels! {
+        enum Place {
+            Waiting => "waiting",
+            Blur => "blur",
+        }
+    }
+    let blur = Phase { times: Times::exactly(seconds(2)), takes: vec![Buffer { class: Pixels::Tile, bytes: 5 }], ..Phase::default() };
+    let stages =
+        vec![StageModel { name: Place::Blur, queue: Place::Waiting, workers: 2, queue_depth: 1, permit: PermitRule::ReleasedAtEnd }];
+    let model = Model {
+        stages,
+        kinds: vec![KindModel { work: vec![vec![blur]] }],
+        resources: Vec::new(),
+        fixed: Vec::new(),
+        fixed_at: Place::Waiting,
+        set_aside: Pixels::Spare,
+        budget: 10,
+        admission: policy(0, Estimates::Measured),
+        jobs: jobs(&[4]),
+        seed: 0,
+    };
+    let run = simulate(&model).unwrap();
+    assert_eq!((run.end, run.peak.bytes, run.cell_peak(Pixels::Tile, Place::Blur)), (seconds(4), 10, 10));
 }
 
 #[test]
@@ -181,7 +254,7 @@ fn a_stage_ten_times_faster_than_the_next_does_not_run_ahead() {
     let fast = phase(1, &[(Class::Evaluations, 100)], &[]);
     let slow = phase(10, &[], &[]);
     let stages = vec![stage(0, 12, 12, PermitRule::HeldThroughSend, vec![fast]), stage(1, 1, 12, PermitRule::HeldThroughSend, vec![slow])];
-    let run = simulate(&model(stages.clone(), policy(25, Estimates::Given(vec![seconds(1), seconds(10)])), jobs(&[10, 10]))).unwrap();
+    let run = simulate(&model(stages.clone(), policy(25, Estimates::Given(vec![vec![seconds(1), seconds(10)]])), jobs(&[10, 10]))).unwrap();
     assert_eq!((run.end, run.peak.bytes), (seconds(1 + 200), 200));
     assert_eq!((run.stages[1].idle, run.in_flight_most), (seconds(1), 2));
     let run = simulate(&model(stages, Admission::Everything, jobs(&[10, 10]))).unwrap();
@@ -261,20 +334,25 @@ fn models() -> impl Strategy<Value = Model> {
     let admission = prop_oneof![
         Just(Admission::Everything),
         (0u32..50).prop_map(|margin| policy(margin, Estimates::Measured)),
-        prop::collection::vec(1u64..40, 4).prop_map(|times| policy(25, Estimates::Given(times.into_iter().map(seconds).collect()))),
+        prop::collection::vec(1u64..40, 4).prop_map(|times| policy(25, Estimates::Given(vec![times.into_iter().map(seconds).collect()]))),
     ];
     (prop::collection::vec(one, 1..4), work, admission, any::<u64>(), 0u64..400).prop_map(|(stages, work, admission, seed, room)| {
         let rule = |released| if released { PermitRule::ReleasedAtEnd } else { PermitRule::HeldThroughSend };
         let numbered = stages.into_iter().enumerate();
         let stages = numbered.map(|(n, (workers, depth, released, phases))| stage(n, workers, depth, rule(released), phases)).collect();
-        let job = |(priority, arrives, partitions)| JobModel { priority: Priority::ALL[priority], arrives: seconds(arrives), partitions };
+        let job = |(priority, arrives, partitions)| JobModel {
+            priority: Priority::ALL[priority],
+            arrives: seconds(arrives),
+            partitions,
+            kind: 0,
+        };
         let mut model = model(stages, admission, work.into_iter().map(job).collect());
         model.seed = seed;
         model.resources = vec![ResourceModel { name: "device".to_owned(), units: 1, bytes_each: 16, class: Class::MsmBuckets }];
         model.fixed = vec![Buffer { class: Class::SrsSection, bytes: 40 }];
         // Where all that a partition needs is set aside, room for one is enough; else only endless room surely is.
         let set_aside = model.admission != Admission::Everything;
-        model.budget = if set_aside { model.held_from_the_start() + model.bytes_each() + room } else { u64::MAX };
+        model.budget = if set_aside { model.held_from_the_start() + model.bytes_each(0) + room } else { u64::MAX };
         model
     })
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use pipeline_stage::{Class, StageName};
 use scheduler::policy::{Control, Priority};
-use scheduler::simulator::{Admission, Buffer, Estimates, JobModel, Model, PermitRule, Phase, ResourceModel, StageModel, Times, Units};
+use scheduler::simulator::{
+    Admission, Buffer, Estimates, JobModel, KindModel, Model, PermitRule, Phase, ResourceModel, StageModel, Times, Units,
+};
 
 use super::inputs::{Range, Settings, ours, theirs};
 
@@ -68,7 +70,7 @@ fn witness_time(settings: &Settings) -> Duration {
 }
 
 fn jobs(settings: &Settings) -> Vec<JobModel> {
-    let job = JobModel { priority: Priority::Normal, arrives: Duration::ZERO, partitions: PARTITIONS };
+    let job = JobModel { priority: Priority::Normal, arrives: Duration::ZERO, partitions: PARTITIONS, kind: 0 };
     vec![job; settings.jobs as usize]
 }
 
@@ -99,21 +101,13 @@ fn full_vectors(settings: &Settings, permit: PermitRule, queue_depth: usize) -> 
     let finish = Phase { times: Times::exactly(theirs::FINISH), gives: vec![Class::Witness], ..Phase::default() };
     Model {
         stages: vec![
-            StageModel {
-                name: StageName::Synth,
-                queue: StageName::QueuedSynth,
-                workers: settings.workers,
-                queue_depth: 1,
-                permit,
-                phases: vec![witness, evaluation],
-            },
+            StageModel { name: StageName::Synth, queue: StageName::QueuedSynth, workers: settings.workers, queue_depth: 1, permit },
             StageModel {
                 name: StageName::Msm,
                 queue: StageName::QueuedMsm,
                 workers: settings.device_workers,
                 queue_depth,
                 permit: PermitRule::HeldThroughSend,
-                phases: vec![compute],
             },
             StageModel {
                 name: StageName::Finalize,
@@ -121,14 +115,16 @@ fn full_vectors(settings: &Settings, permit: PermitRule, queue_depth: usize) -> 
                 workers: FINISHERS,
                 queue_depth: 1,
                 permit: PermitRule::HeldThroughSend,
-                phases: vec![finish],
             },
         ],
+        kinds: vec![KindModel { work: vec![vec![witness, evaluation], vec![compute], vec![finish]] }],
         resources: vec![device()],
         fixed: vec![
             Buffer { class: Class::SrsSection, bytes: theirs::KEY },
             Buffer { class: Class::CompiledCircuit, bytes: theirs::CONSTRAINTS },
         ],
+        fixed_at: StageName::Setup,
+        set_aside: Class::Reserved,
         // Nothing limits bytes in this history but the kernel's killer; a run that passes the machine's memory shows when.
         budget: u64::MAX,
         admission: Admission::Everything,
@@ -159,28 +155,24 @@ fn compact(settings: &Settings, times: OurTimes, buffers: u32) -> Model {
     let mut compute = on_device(settings);
     compute.returns.push(pair);
     let finish = Phase { times: Times::exactly(theirs::FINISH), gives: vec![Class::Witness], ..Phase::default() };
-    let stage = |name, queue, workers, phase| StageModel {
-        name,
-        queue,
-        workers,
-        queue_depth: 1,
-        permit: PermitRule::HeldThroughSend,
-        phases: vec![phase],
-    };
+    let stage = |name, queue, workers| StageModel { name, queue, workers, queue_depth: 1, permit: PermitRule::HeldThroughSend };
     let transform_buffers =
         ResourceModel { name: "transform buffers".to_owned(), units: buffers, bytes_each: ours::BUFFER, class: Class::Evaluations };
     let mut stages = vec![
-        stage(StageName::Synth, StageName::QueuedSynth, settings.workers, synthesis),
-        stage(StageName::Ntt, StageName::QueuedNtt, 1, evaluation),
-        stage(StageName::Msm, StageName::QueuedMsm, 1, compute),
-        stage(StageName::Finalize, StageName::QueuedFinalize, 1, finish),
+        stage(StageName::Synth, StageName::QueuedSynth, settings.workers),
+        stage(StageName::Ntt, StageName::QueuedNtt, 1),
+        stage(StageName::Msm, StageName::QueuedMsm, 1),
+        stage(StageName::Finalize, StageName::QueuedFinalize, 1),
     ];
     // A witness that is made is small and waits in the queue, so that a worker never waits for a place.
     stages[1].queue_depth = settings.workers as usize;
     Model {
         stages,
+        kinds: vec![KindModel { work: vec![vec![synthesis], vec![evaluation], vec![compute], vec![finish]] }],
         resources: vec![device(), transform_buffers],
         fixed: vec![Buffer { class: Class::SrsSection, bytes: ours::KEY }, Buffer { class: Class::CompiledCircuit, bytes: ours::CIRCUIT }],
+        fixed_at: StageName::Setup,
+        set_aside: Class::Reserved,
         budget: settings.budget,
         admission: Admission::Policy { control: Control { margin_percent: settings.margin_percent }, estimates: Estimates::Measured },
         jobs: jobs(settings),

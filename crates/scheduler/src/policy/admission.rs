@@ -115,8 +115,8 @@ fn enough(snapshot: &Snapshot, next: &JobView, control: &Control) -> Option<Hold
     let counted: Vec<&JobView> = snapshot.jobs.iter().filter(|job| job.priority <= next.priority).collect();
     let partitions: u64 = counted.iter().map(|job| job.in_flight()).sum();
     let Some(way) = Way::of(snapshot, next) else {
-        let widest = snapshot.workers.iter().copied().max().unwrap_or(1).max(1);
-        return (partitions >= u64::from(widest)).then_some(Hold::InFlight { job: next.id, partitions });
+        let everyone: u64 = snapshot.workers.iter().map(|&workers| u64::from(workers.max(1))).sum();
+        return (partitions >= everyone.max(1)).then_some(Hold::InFlight { job: next.id, partitions });
     };
     let load = |job: &JobView, stages: usize| {
         let partitions: u64 = job.in_stage.iter().take(stages).map(|&n| u64::from(n)).sum();

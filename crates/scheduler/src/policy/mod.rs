@@ -42,15 +42,19 @@
 //! up behind *b* because another stage is the slow one is caught by the second condition. Measured times correct both.
 //!
 //! **Hysteresis** is where noise enters: [`Estimate`] publishes a new value only when its mean has left a band around the old one, so that
-//! marks move in steps and not with each sample. Before a kind of job was measured, one partition for each worker of the widest
-//! stage is let in.
+//! marks move in steps and not with each sample. Before a kind of job was measured, one partition for each worker of all stages is let
+//! in: whatever the times are, *s₁ + … + s_b* times *w_b / s_b* is at most *w₁ + … + w_b*, since no *sᵢ / wᵢ* exceeds *s_b / w_b*.
+//!
+//! [`Roster`] is the state that a pipeline keeps to ask with: jobs, where their partitions are, estimates by kind of job.
 
 mod admission;
 mod estimate;
 mod order;
+mod roster;
 mod snapshot;
 
 pub use admission::{Control, Decision, Hold, admit_all, next_admission};
 pub use estimate::Estimate;
 pub use order::{Priority, Rank, first};
+pub use roster::{NewJob, Roster};
 pub use snapshot::{BudgetView, JobView, Snapshot};

@@ -7,22 +7,22 @@ use pipeline_stage::{Class, StageName};
 
 /// What happened to one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum EntryKind<C = Class, S = StageName> {
     /// It was made.
     Take {
         /// What it is.
-        class: Class,
+        class: C,
         /// Who has it.
-        stage: StageName,
+        stage: S,
         /// Its size.
         bytes: u64,
     },
     /// It counts as something else, or as someone else's.
     Move {
         /// What it is.
-        class: Class,
+        class: C,
         /// Who has it.
-        stage: StageName,
+        stage: S,
     },
     /// It has another size (bytes set aside that are drawn or come back).
     Resize {
@@ -35,26 +35,26 @@ pub enum EntryKind {
 
 /// A line of the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Entry<C = Class, S = StageName> {
     /// When.
     pub time: Duration,
     /// Which buffer, numbered in the order in which they were made.
     pub buffer: usize,
     /// What happened to it.
-    pub kind: EntryKind,
+    pub kind: EntryKind<C, S>,
 }
 
 #[derive(Clone, Copy)]
-struct Held {
-    class: Class,
-    stage: StageName,
+struct Held<C, S> {
+    class: C,
+    stage: S,
     bytes: u64,
 }
 
 /// Sums by class and stage, kept up with every entry.
-pub(super) struct Books {
+pub(super) struct Books<C, S> {
     /// `None` for one that was given back.
-    buffers: Vec<Option<Held>>,
+    buffers: Vec<Option<Held<C, S>>>,
     cells: Vec<u64>,
     pub(super) class_bytes: Vec<u64>,
     pub(super) class_buffers: Vec<u32>,
@@ -63,12 +63,12 @@ pub(super) struct Books {
     pub(super) peak_at: Duration,
     pub(super) peak_by_class: Vec<u64>,
     pub(super) cell_peaks: Vec<u64>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry<C, S>>,
 }
 
-impl Books {
+impl<C: Label, S: Label> Books<C, S> {
     pub(super) fn new() -> Self {
-        let (classes, cells) = (Class::ALL.len(), Class::ALL.len() * StageName::ALL.len());
+        let (classes, cells) = (C::ALL.len(), C::ALL.len() * S::ALL.len());
         Self {
             buffers: Vec::new(),
             cells: vec![0; cells],
@@ -83,11 +83,11 @@ impl Books {
         }
     }
 
-    fn cell(class: Class, stage: StageName) -> usize {
-        class.index() * StageName::ALL.len() + stage.index()
+    fn cell(class: C, stage: S) -> usize {
+        class.index() * S::ALL.len() + stage.index()
     }
 
-    fn add(&mut self, time: Duration, held: Held) {
+    fn add(&mut self, time: Duration, held: Held<C, S>) {
         let cell = Self::cell(held.class, held.stage);
         self.cells[cell] += held.bytes;
         self.cell_peaks[cell] = self.cell_peaks[cell].max(self.cells[cell]);
@@ -100,14 +100,14 @@ impl Books {
         }
     }
 
-    fn sub(&mut self, held: Held) {
+    fn sub(&mut self, held: Held<C, S>) {
         self.cells[Self::cell(held.class, held.stage)] -= held.bytes;
         self.class_bytes[held.class.index()] -= held.bytes;
         self.class_buffers[held.class.index()] -= u32::from(held.bytes > 0);
         self.in_use -= held.bytes;
     }
 
-    pub(super) fn take(&mut self, time: Duration, class: Class, stage: StageName, bytes: u64) -> usize {
+    pub(super) fn take(&mut self, time: Duration, class: C, stage: S, bytes: u64) -> usize {
         let held = Held { class, stage, bytes };
         let buffer = self.buffers.len();
         self.buffers.push(Some(held));
@@ -117,7 +117,7 @@ impl Books {
     }
 
     /// Changes what a buffer counts as; one that was given back stays away.
-    fn change(&mut self, time: Duration, buffer: usize, kind: EntryKind, to: impl FnOnce(Held) -> Option<Held>) {
+    fn change(&mut self, time: Duration, buffer: usize, kind: EntryKind<C, S>, to: impl FnOnce(Held<C, S>) -> Option<Held<C, S>>) {
         let Some(held) = self.buffers[buffer] else { return };
         self.sub(held);
         self.buffers[buffer] = to(held);
@@ -127,13 +127,13 @@ impl Books {
         self.entries.push(Entry { time, buffer, kind });
     }
 
-    pub(super) fn reattribute(&mut self, time: Duration, buffer: usize, stage: StageName) {
+    pub(super) fn reattribute(&mut self, time: Duration, buffer: usize, stage: S) {
         if let Some(held) = self.buffers[buffer] {
             self.reclass(time, buffer, held.class, stage);
         }
     }
 
-    pub(super) fn reclass(&mut self, time: Duration, buffer: usize, class: Class, stage: StageName) {
+    pub(super) fn reclass(&mut self, time: Duration, buffer: usize, class: C, stage: S) {
         self.change(time, buffer, EntryKind::Move { class, stage }, |held| Some(Held { class, stage, ..held }));
     }
 
@@ -151,7 +151,7 @@ impl Books {
         self.buffers[buffer].map_or(0, |held| held.bytes)
     }
 
-    pub(super) fn class(&self, buffer: usize) -> Option<Class> {
+    pub(super) fn class(&self, buffer: usize) -> Option<C> {
         self.buffers[buffer].map(|held| held.class)
     }
 }

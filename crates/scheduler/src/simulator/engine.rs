@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use buffer_accounting::Label;
+
 use super::jitter::draw;
-use super::model::{Admission, Estimates, Model, ModelError};
+use super::model::{Admission, Estimates, JobModel, KindModel, Model, ModelError, Phase};
 use super::report::Run;
 use super::state::{Item, State};
-use pipeline_stage::Class;
-
-use crate::policy::{BudgetView, Estimate, JobView, Rank, Snapshot, admit_all, first};
+use crate::policy::{BudgetView, NewJob, Rank, Roster, first};
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,29 +25,41 @@ enum Event {
 ///
 /// # Errors
 /// [`ModelError`] when the model makes no sense, cannot fit its budget, or deadlocks.
-pub fn simulate(model: &Model) -> Result<Run, ModelError> {
+pub fn simulate<C: Label, S: Label>(model: &Model<C, S>) -> Result<Run<C, S>, ModelError> {
     model.check()?;
     let mut engine = Engine {
         model,
-        needs: model.needs(),
+        needs: model.kinds.iter().map(KindModel::needs).collect(),
         events: model.jobs.iter().enumerate().map(|(job, at)| Reverse((at.arrives, Event::Arrival(job)))).collect(),
-        estimates: vec![Estimate::default(); model.stages.len()],
+        roster: roster(model),
         state: State::new(model),
     };
     engine.run()?;
     Ok(engine.state.report(model))
 }
 
-struct Engine<'a> {
-    model: &'a Model,
-    /// Of each step of the way: the most bytes from there to the end.
-    needs: Vec<u64>,
-    events: BinaryHeap<Reverse<(Duration, Event)>>,
-    estimates: Vec<Estimate>,
-    state: State,
+/// What the policy is asked with; `None` where everything is let in.
+fn roster<C: Label, S: Label>(model: &Model<C, S>) -> Option<Roster> {
+    let Admission::Policy { control, estimates } = &model.admission else { return None };
+    let mut roster = Roster::new((0..model.stages.len()).map(|stage| model.at_once(stage)).collect(), *control);
+    if let Estimates::Given(kinds) = estimates {
+        for (kind, service) in (0u64..).zip(kinds) {
+            roster.expect(kind, service);
+        }
+    }
+    Some(roster)
 }
 
-impl Engine<'_> {
+struct Engine<'a, C, S> {
+    model: &'a Model<C, S>,
+    /// Of each kind and each step of its way: the most bytes from there to the end.
+    needs: Vec<Vec<u64>>,
+    events: BinaryHeap<Reverse<(Duration, Event)>>,
+    roster: Option<Roster>,
+    state: State<C, S>,
+}
+
+impl<C: Label, S: Label> Engine<'_, C, S> {
     fn run(&mut self) -> Result<(), ModelError> {
         self.state.sample();
         while let Some(&Reverse((time, _))) = self.events.peek() {
@@ -71,16 +83,14 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn managed(&self) -> bool {
-        matches!(self.model.admission, Admission::Policy { .. })
-    }
-
     fn arrive(&mut self, job: usize) {
-        self.state.jobs[job].waiting = self.model.jobs[job].partitions;
-        if !self.managed() {
-            for _ in 0..self.model.jobs[job].partitions {
-                self.enter(job);
+        let JobModel { priority, partitions, kind, .. } = self.model.jobs[job];
+        match &mut self.roster {
+            Some(roster) => {
+                let (id, bytes_each) = (job as u64, self.needs[kind][0]);
+                roster.arrive(NewJob { id, priority, kind: kind as u64, partitions, bytes_each });
             }
+            None => (0..partitions).for_each(|_| self.enter(job)),
         }
     }
 
@@ -88,14 +98,13 @@ impl Engine<'_> {
     fn enter(&mut self, job: usize) {
         let state = &mut self.state;
         let number = state.items.len();
-        let views = &mut state.jobs[job];
-        let partition = self.model.jobs[job].partitions - views.waiting;
-        views.waiting -= 1;
-        views.in_stage[0] += 1;
+        let partition = self.model.jobs[job].partitions - state.jobs[job].outside;
+        state.jobs[job].outside -= 1;
         let mut item = Item::new(job, partition);
-        if matches!(self.model.admission, Admission::Policy { .. }) {
+        if self.roster.is_some() {
             state.enter_flight();
-            item.reserve = Some(state.books.take(state.now, Class::Reserved, self.model.stages[0].queue, self.needs[0]));
+            let needs = self.needs[self.model.jobs[job].kind][0];
+            item.reserve = Some(state.books.take(state.now, self.model.set_aside, self.model.stages[0].queue, needs));
         }
         state.items.push(item);
         state.stations[0].queue.push(number);
@@ -117,31 +126,28 @@ impl Engine<'_> {
 
     /// Lets in what the policy says.
     fn admit(&mut self) -> bool {
-        let Admission::Policy { control, estimates } = &self.model.admission else { return false };
-        let service = match estimates {
-            Estimates::Given(times) => times.clone(),
-            Estimates::Measured => self.estimates.iter().map(Estimate::value).collect::<Option<Vec<_>>>().unwrap_or_default(),
-        };
-        let jobs = self.state.jobs.iter().enumerate().filter(|(_, job)| job.waiting > 0 || job.in_stage.iter().any(|n| *n > 0));
-        let views = jobs.map(|(number, job)| JobView {
-            id: number as u64,
-            priority: self.model.jobs[number].priority,
-            arrived: nanoseconds(self.model.jobs[number].arrives),
-            waiting: job.waiting,
-            in_stage: job.in_stage.clone(),
-            bytes_each: self.needs[0],
-            service: service.clone(),
-        });
-        let mut snapshot = Snapshot {
-            workers: self.model.stages.iter().map(|stage| self.model.at_once(stage)).collect(),
-            jobs: views.collect(),
-            budget: BudgetView { total: self.model.budget, used: self.state.books.in_use },
-        };
-        let (admitted, _) = admit_all(&mut snapshot, control);
+        let Some(roster) = &mut self.roster else { return false };
+        let (admitted, _) = roster.admit(BudgetView { total: self.model.budget, used: self.state.books.in_use });
         for &job in &admitted {
             self.enter(usize::try_from(job).unwrap_or(usize::MAX));
         }
         !admitted.is_empty()
+    }
+
+    fn kind(&self, item: usize) -> usize {
+        self.model.jobs[self.state.items[item].job].kind
+    }
+
+    /// The phase that an item is in or in front of.
+    fn phase(&self, item: usize) -> &Phase<C> {
+        let Item { stage, phase, .. } = self.state.items[item];
+        &self.model.kinds[self.kind(item)].work[stage][phase]
+    }
+
+    /// Its place in the order of the item's whole way.
+    fn step(&self, item: usize) -> usize {
+        let Item { stage, phase, .. } = self.state.items[item];
+        self.model.kinds[self.kind(item)].step(stage, phase)
     }
 
     fn rank(&self, item: usize) -> Rank {
@@ -183,7 +189,7 @@ impl Engine<'_> {
             if stage == 0 {
                 let job = &mut self.state.jobs[self.state.items[item].job];
                 job.started.get_or_insert(self.state.now);
-                if !self.managed() {
+                if self.roster.is_none() {
                     self.state.enter_flight();
                 }
             }
@@ -199,9 +205,10 @@ impl Engine<'_> {
         let mut claimed = vec![false; self.model.resources.len()];
         let (mut bytes_claimed, mut changed) = (false, false);
         for item in asking {
-            let phase = &self.model.stages[self.state.items[item].stage].phases[self.state.items[item].phase];
+            let phase = self.phase(item);
             let short = phase.borrows.iter().any(|want| claimed[want.resource] || want.units > self.state.pools[want.resource].free());
-            let asks = if self.managed() { 0 } else { phase.takes.iter().fold(0u64, |sum, buffer| sum.saturating_add(buffer.bytes)) };
+            let asks =
+                if self.roster.is_some() { 0 } else { phase.takes.iter().fold(0u64, |sum, buffer| sum.saturating_add(buffer.bytes)) };
             let too_large = asks > 0 && (bytes_claimed || asks > self.model.budget - self.state.books.in_use);
             if short || too_large {
                 for want in &phase.borrows {
@@ -216,50 +223,45 @@ impl Engine<'_> {
         changed
     }
 
-    fn step(&self, item: &Item) -> usize {
-        self.model.stages[..item.stage].iter().map(|stage| stage.phases.len()).sum::<usize>() + item.phase
-    }
-
     fn begin(&mut self, item: usize) {
-        let (stage, phase) = (self.state.items[item].stage, self.state.items[item].phase);
-        let stage_model = &self.model.stages[stage];
-        let phase_model = &stage_model.phases[phase];
+        let stage = self.state.items[item].stage;
+        let name = self.model.stages[stage].name;
+        let phase = self.phase(item).clone();
         self.state.stations[stage].starting.retain(|other| *other != item);
         self.state.stations[stage].working += 1;
-        for want in &phase_model.borrows {
-            self.state.borrow(self.model, item, *want, stage_model.name);
+        for want in phase.borrows {
+            self.state.borrow(self.model, item, want, name);
         }
-        for buffer in &phase_model.takes {
-            self.state.take(item, *buffer, stage_model.name);
+        for buffer in phase.takes {
+            self.state.take(item, buffer, name);
         }
         let (job, partition) = (self.state.items[item].job as u64, u64::from(self.state.items[item].partition));
-        let step = self.step(&self.state.items[item]) as u64;
-        let time = draw(phase_model.times, self.model.seed, job, partition, step);
+        let time = draw(phase.times, self.model.seed, job, partition, self.step(item) as u64);
         self.state.items[item].spent += time;
         self.events.push(Reverse((self.state.now + time, Event::PhaseEnd(item))));
     }
 
     fn end_phase(&mut self, item: usize) {
-        let (stage, phase) = (self.state.items[item].stage, self.state.items[item].phase);
-        let stage_model = &self.model.stages[stage];
+        let stage = self.state.items[item].stage;
+        let phase = self.phase(item).clone();
         self.state.stations[stage].working -= 1;
-        for back in &stage_model.phases[phase].returns {
-            self.state.give_back(item, *back);
+        for back in phase.returns {
+            self.state.give_back(item, back);
         }
-        self.state.give(item, &stage_model.phases[phase].gives);
-        let still_needs = self.needs[self.step(&self.state.items[item]) + 1];
+        self.state.give(item, &phase.gives);
+        let still_needs = self.needs[self.kind(item)][self.step(item) + 1];
         self.state.shrink_reserve(item, still_needs);
-        if phase + 1 < stage_model.phases.len() {
-            self.state.items[item].phase = phase + 1;
+        let phases = self.model.kinds[self.kind(item)].work[stage].len();
+        if self.state.items[item].phase + 1 < phases {
+            self.state.items[item].phase += 1;
             self.state.stations[stage].starting.push(item);
             return;
         }
         let spent = std::mem::take(&mut self.state.items[item].spent);
-        self.estimates[stage] = self.estimates[stage].observe(spent);
-        let job = self.state.items[item].job;
-        self.state.jobs[job].in_stage[stage] -= 1;
+        if let Some(roster) = &mut self.roster {
+            roster.passed(self.state.items[item].job as u64, stage, Some(spent));
+        }
         if stage + 1 < self.model.stages.len() {
-            self.state.jobs[job].in_stage[stage + 1] += 1;
             self.state.stations[stage].unsent.push_back(item);
         } else {
             self.state.finish(item);

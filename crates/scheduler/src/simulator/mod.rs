@@ -1,7 +1,7 @@
 //! A pipeline in virtual time: what would be held, and who would wait, with given times, sizes and rules.
 //!
-//! [`simulate`] takes a [`Model`] (stages with workers, queue depths and phases; shared resources; jobs; a budget; how work is
-//! admitted) and gives a [`Run`]: gauges at every moment at which something changed, peaks, and what workers and resources did with their
+//! [`simulate`] takes a [`Model`] (stages with workers and queue depths; kinds of partitions with their phases; shared resources; jobs; a budget;
+//! how work is admitted) and gives a [`Run`]: gauges at every moment at which something changed, peaks, and what workers and resources did with their
 //! time. It is a discrete-event simulation: virtual time jumps from the end of one phase to the next, and at each moment everything that
 //! can start does, downstream first. Order and admission are the functions of [`policy`](crate::policy) that the real pipeline calls.
 //!
@@ -19,5 +19,7 @@ mod state;
 
 pub use books::{Entry, EntryKind};
 pub use engine::simulate;
-pub use model::{Admission, Buffer, Estimates, JobModel, Model, ModelError, PermitRule, Phase, ResourceModel, StageModel, Times, Units};
+pub use model::{
+    Admission, Buffer, Estimates, JobModel, KindModel, Model, ModelError, PermitRule, Phase, ResourceModel, StageModel, Times, Units,
+};
 pub use report::{JobTimes, Peak, ResourceUse, Run, Sample, StageGauge, StageUse};

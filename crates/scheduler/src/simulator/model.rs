@@ -9,9 +9,9 @@ use crate::policy::{Control, Priority};
 
 /// One buffer, by what it is and how large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
+pub struct Buffer<C = Class> {
     /// What it is.
-    pub class: Class,
+    pub class: C,
     /// Its size.
     pub bytes: u64,
 }
@@ -50,30 +50,37 @@ pub struct Units {
 
 /// Something that workers share: a device, a pair of transform buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResourceModel {
+pub struct ResourceModel<C = Class> {
     /// What it is called in reports.
     pub name: String,
     /// How many units there are.
     pub units: u32,
-    /// Memory behind each unit: set aside from start to end, under [`Class::Reserved`] while no one has the unit.
+    /// Memory behind each unit, from start to end: under [`Model::set_aside`] while no one has the unit.
     pub bytes_each: u64,
     /// What the memory counts as while someone has the unit.
-    pub class: Class,
+    pub class: C,
 }
 
 /// One step of a stage's work on a partition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Phase {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase<C = Class> {
     /// How long it takes once it has what it needs.
     pub times: Times,
     /// Buffers made when it starts. Partitions keep them, through queues too, until a phase gives them back.
-    pub takes: Vec<Buffer>,
+    pub takes: Vec<Buffer<C>>,
     /// Classes whose buffers the partition gives back when it ends.
-    pub gives: Vec<Class>,
+    pub gives: Vec<C>,
     /// Units that it waits for before it starts. Partitions keep them until a phase returns them.
     pub borrows: Vec<Units>,
     /// Units that it returns when it ends.
     pub returns: Vec<Units>,
+}
+
+impl<C> Default for Phase<C> {
+    /// Takes no time and nothing else.
+    fn default() -> Self {
+        Self { times: Times::default(), takes: Vec::new(), gives: Vec::new(), borrows: Vec::new(), returns: Vec::new() }
+    }
 }
 
 /// When a worker that is done with a partition takes the next one.
@@ -87,19 +94,24 @@ pub enum PermitRule {
 
 /// A stage, and the queue in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageModel {
+pub struct StageModel<S = StageName> {
     /// Whose buffers they are while it works.
-    pub name: StageName,
+    pub name: S,
     /// Whose buffers they are while they wait in front of it.
-    pub queue: StageName,
+    pub queue: S,
     /// Partitions it works on at once.
     pub workers: u32,
     /// Places in the queue in front of it, at least one. The first stage's queue is not limited: what waits there is not made yet.
     pub queue_depth: usize,
     /// What a worker does when the next queue is full.
     pub permit: PermitRule,
-    /// Its work on one partition.
-    pub phases: Vec<Phase>,
+}
+
+/// A kind of partition: what each stage does with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindModel<C = Class> {
+    /// For each stage, at least one phase.
+    pub work: Vec<Vec<Phase<C>>>,
 }
 
 /// A job.
@@ -111,13 +123,15 @@ pub struct JobModel {
     pub arrives: Duration,
     /// Its partitions.
     pub partitions: u32,
+    /// What they are: a position in [`Model::kinds`].
+    pub kind: usize,
 }
 
 /// Where the policy's service times come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Estimates {
-    /// Given for each stage, right or wrong.
-    Given(Vec<Duration>),
+    /// Known at the start for each kind and stage, right or wrong, and corrected as the run goes on.
+    Given(Vec<Vec<Duration>>),
     /// Measured as the run goes on, none at its start.
     Measured,
 }
@@ -138,13 +152,19 @@ pub enum Admission {
 
 /// A whole pipeline with its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct Model<C = Class, S = StageName> {
     /// The stages, upstream first.
-    pub stages: Vec<StageModel>,
+    pub stages: Vec<StageModel<S>>,
+    /// What partitions there are.
+    pub kinds: Vec<KindModel<C>>,
     /// What workers share.
-    pub resources: Vec<ResourceModel>,
+    pub resources: Vec<ResourceModel<C>>,
     /// What is held from start to end.
-    pub fixed: Vec<Buffer>,
+    pub fixed: Vec<Buffer<C>>,
+    /// Whose that is.
+    pub fixed_at: S,
+    /// What bytes count as that are set aside and are no buffer yet.
+    pub set_aside: C,
     /// Bytes in all.
     pub budget: u64,
     /// How work gets in.
@@ -159,7 +179,7 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// There is nothing to simulate.
-    #[error("expected at least one stage with at least one worker and one phase each, found {0}")]
+    #[error("expected at least one stage, each with a worker, and a phase of each kind for each, found {0}")]
     NoStage(String),
     /// A phase names a resource that is not there, or more units than there are.
     #[error("stage {stage} borrows {wanted} of resource {resource}, which has {units}: give it more units or borrow fewer")]
@@ -184,6 +204,14 @@ pub enum ModelError {
         returned: u32,
         /// Units the partition has.
         had: u32,
+    },
+    /// A job is of a kind that is not there.
+    #[error("a job is of kind {kind}, and there are {kinds}: kinds are numbered from 0")]
+    NoSuchKind {
+        /// The job's kind.
+        kind: usize,
+        /// Kinds there are.
+        kinds: usize,
     },
     /// One partition never fits.
     #[error("one partition needs {needed} bytes; of a budget of {budget} bytes {held} are held from the start: raise the budget")]
@@ -211,18 +239,7 @@ pub enum ModelError {
     },
 }
 
-/// A phase in the order of the whole way.
-#[derive(Clone, Copy)]
-struct Step<'a> {
-    stage: &'a StageModel,
-    phase: &'a Phase,
-}
-
-impl Model {
-    fn steps(&self) -> impl Iterator<Item = Step<'_>> {
-        self.stages.iter().flat_map(|stage| stage.phases.iter().map(move |phase| Step { stage, phase }))
-    }
-
+impl<C: Label, S: Label> Model<C, S> {
     /// Bytes that are held whatever happens.
     #[must_use]
     pub fn held_from_the_start(&self) -> u64 {
@@ -232,37 +249,17 @@ impl Model {
 
     /// Partitions that a stage can work on at once: its workers, or fewer when they share units that do not go round.
     #[must_use]
-    pub fn at_once(&self, stage: &StageModel) -> u32 {
-        let wants = stage.phases.iter().flat_map(|phase| &phase.borrows).filter(|want| want.units > 0);
+    pub fn at_once(&self, stage: usize) -> u32 {
+        let work = self.kinds.iter().filter_map(|kind| kind.work.get(stage)).flatten();
+        let wants = work.flat_map(|phase| &phase.borrows).filter(|want| want.units > 0);
         let rounds = wants.map(|want| self.resources.get(want.resource).map_or(0, |resource| resource.units) / want.units);
-        rounds.fold(stage.workers, u32::min)
+        rounds.fold(self.stages.get(stage).map_or(0, |stage| stage.workers), u32::min)
     }
 
-    /// The most bytes that one partition holds at a time: what admission by policy sets aside for it.
+    /// The most bytes that one partition of a kind holds at a time: what admission by policy sets aside for it.
     #[must_use]
-    pub fn bytes_each(&self) -> u64 {
-        self.needs().first().copied().unwrap_or(0)
-    }
-
-    /// For each phase of the way, the most bytes that a partition holds from there to its end; then a zero.
-    #[must_use]
-    pub(crate) fn needs(&self) -> Vec<u64> {
-        let mut held = vec![0u64; Class::ALL.len()];
-        let mut during = Vec::new();
-        for step in self.steps() {
-            for buffer in &step.phase.takes {
-                held[buffer.class.index()] = held[buffer.class.index()].saturating_add(buffer.bytes);
-            }
-            during.push(held.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)));
-            for class in &step.phase.gives {
-                held[class.index()] = 0;
-            }
-        }
-        during.push(0);
-        for step in (1..during.len()).rev() {
-            during[step - 1] = during[step - 1].max(during[step]);
-        }
-        during
+    pub fn bytes_each(&self, kind: usize) -> u64 {
+        self.kinds.get(kind).and_then(|kind| kind.needs().first().copied()).unwrap_or(0)
     }
 
     /// Whether the model can be run at all.
@@ -273,12 +270,34 @@ impl Model {
         if self.stages.is_empty() {
             return Err(ModelError::NoStage("no stage".to_owned()));
         }
-        if let Some(stage) = self.stages.iter().find(|stage| stage.workers == 0 || stage.phases.is_empty()) {
-            let found = format!("stage {} with {} workers and {} phases", stage.name.name(), stage.workers, stage.phases.len());
-            return Err(ModelError::NoStage(found));
+        if let Some(stage) = self.stages.iter().find(|stage| stage.workers == 0) {
+            return Err(ModelError::NoStage(format!("no worker at {}", stage.name.name())));
         }
+        for (number, kind) in self.kinds.iter().enumerate() {
+            if kind.work.len() != self.stages.len() || kind.work.iter().any(Vec::is_empty) {
+                let phases: Vec<usize> = kind.work.iter().map(Vec::len).collect();
+                let stages = self.stages.len();
+                return Err(ModelError::NoStage(format!("phases of kind {number}: {phases:?}, for {stages} stages")));
+            }
+            self.check_units(kind)?;
+        }
+        let held = self.held_from_the_start();
+        for job in &self.jobs {
+            if job.kind >= self.kinds.len() {
+                return Err(ModelError::NoSuchKind { kind: job.kind, kinds: self.kinds.len() });
+            }
+            let needed = self.bytes_each(job.kind);
+            if held.saturating_add(needed) > self.budget {
+                return Err(ModelError::TooLarge { needed, budget: self.budget, held });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_units(&self, kind: &KindModel<C>) -> Result<(), ModelError> {
         let mut has = vec![0u32; self.resources.len()];
-        for Step { stage, phase } in self.steps() {
+        let steps = self.stages.iter().zip(&kind.work).flat_map(|(stage, phases)| phases.iter().map(move |phase| (stage, phase)));
+        for (stage, phase) in steps {
             let stage = stage.name.name();
             for &Units { resource, units: wanted } in &phase.borrows {
                 let units = self.resources.get(resource).map_or(0, |r| r.units);
@@ -294,10 +313,33 @@ impl Model {
                 }
             }
         }
-        let (needed, held) = (self.bytes_each(), self.held_from_the_start());
-        if held.saturating_add(needed) > self.budget {
-            return Err(ModelError::TooLarge { needed, budget: self.budget, held });
-        }
         Ok(())
+    }
+}
+
+impl<C: Label> KindModel<C> {
+    /// For each phase of the way, the most bytes that a partition holds from there to its end; then a zero.
+    pub(super) fn needs(&self) -> Vec<u64> {
+        let mut held = vec![0u64; C::ALL.len()];
+        let mut during = Vec::new();
+        for phase in self.work.iter().flatten() {
+            for buffer in &phase.takes {
+                held[buffer.class.index()] = held[buffer.class.index()].saturating_add(buffer.bytes);
+            }
+            during.push(held.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)));
+            for class in &phase.gives {
+                held[class.index()] = 0;
+            }
+        }
+        during.push(0);
+        for step in (1..during.len()).rev() {
+            during[step - 1] = during[step - 1].max(during[step]);
+        }
+        during
+    }
+
+    /// The place of a phase in the order of the whole way.
+    pub(super) fn step(&self, stage: usize, phase: usize) -> usize {
+        self.work.iter().take(stage).map(Vec::len).sum::<usize>() + phase
     }
 }

@@ -27,7 +27,7 @@ pub struct StageGauge {
 pub struct Sample {
     /// When; the gauges hold until the next sample.
     pub time: Duration,
-    /// Bytes by class, in the order of [`Class::ALL`].
+    /// Bytes by class, in the order of the labels.
     pub bytes: Vec<u64>,
     /// Buffers of at least one byte by class, in the same order.
     pub buffers: Vec<u32>,
@@ -52,15 +52,15 @@ pub struct Peak {
     pub bytes: u64,
     /// When it was reached first.
     pub at: Duration,
-    /// What it consisted of, in the order of [`Class::ALL`].
+    /// What it consisted of, in the order of the labels.
     pub by_class: Vec<u64>,
 }
 
 /// What the workers of a stage did with their time, summed over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StageUse {
+pub struct StageUse<S = StageName> {
     /// The stage.
-    pub name: StageName,
+    pub name: S,
     /// Workers.
     pub workers: u32,
     /// Working.
@@ -108,7 +108,7 @@ pub struct JobTimes {
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct Run<C = Class, S = StageName> {
     /// When the last partition ended.
     pub end: Duration,
     /// Gauges after each moment at which something happened.
@@ -120,7 +120,7 @@ pub struct Run {
     /// Bytes held when everything had ended, beside what is held from the start. Zero, or the rules of the model lose bytes.
     pub left_over: u64,
     /// The stages, upstream first.
-    pub stages: Vec<StageUse>,
+    pub stages: Vec<StageUse<S>>,
     /// The resources.
     pub resources: Vec<ResourceUse>,
     /// The jobs.
@@ -128,14 +128,14 @@ pub struct Run {
     /// The most partitions that had been admitted and had not ended.
     pub in_flight_most: u64,
     /// The books, line by line.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Entry<C, S>>,
 }
 
-impl Run {
+impl<C: Label, S: Label> Run<C, S> {
     /// The most bytes of a class that a stage held.
     #[must_use]
-    pub fn cell_peak(&self, class: Class, stage: StageName) -> u64 {
-        self.cell_peaks[class.index() * StageName::ALL.len() + stage.index()]
+    pub fn cell_peak(&self, class: C, stage: S) -> u64 {
+        self.cell_peaks[class.index() * S::ALL.len() + stage.index()]
     }
 
     /// From the start to the end, divided by the jobs.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use pipeline_stage::{Class, StageName};
+use buffer_accounting::Label;
 
 use super::books::Books;
 use super::model::{Buffer, Model, PermitRule, StageModel, Units};
@@ -50,7 +50,7 @@ pub(super) struct Station {
 }
 
 impl Station {
-    fn new(stage: &StageModel) -> Self {
+    fn new<S>(stage: &StageModel<S>) -> Self {
         Self { workers: stage.workers, holds_worker: stage.permit == PermitRule::HeldThroughSend, ..Self::default() }
     }
 
@@ -67,18 +67,18 @@ impl Station {
 }
 
 /// The units of a resource.
-pub(super) struct Pool {
+pub(super) struct Pool<S> {
     /// The buffers behind units that nobody has.
     idle: Vec<usize>,
     /// To whom idle units count.
-    home: StageName,
+    home: S,
     units: u32,
     busy: Duration,
     first: Option<Duration>,
     last: Duration,
 }
 
-impl Pool {
+impl<S> Pool<S> {
     pub(super) fn free(&self) -> u32 {
         u32::try_from(self.idle.len()).unwrap_or(u32::MAX)
     }
@@ -89,49 +89,48 @@ impl Pool {
 }
 
 pub(super) struct JobState {
-    pub(super) waiting: u32,
-    pub(super) in_stage: Vec<u32>,
+    /// Partitions that are not in the pipeline.
+    pub(super) outside: u32,
+    /// Partitions that have not ended.
     pub(super) left: u32,
     pub(super) started: Option<Duration>,
     ended: Duration,
 }
 
-pub(super) struct State {
+pub(super) struct State<C, S> {
     pub(super) now: Duration,
     pub(super) items: Vec<Item>,
     pub(super) stations: Vec<Station>,
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Vec<Pool<S>>,
     pub(super) jobs: Vec<JobState>,
-    pub(super) books: Books,
+    pub(super) books: Books<C, S>,
+    set_aside: C,
     samples: Vec<Sample>,
     in_flight: u64,
     in_flight_most: u64,
 }
 
-impl State {
-    pub(super) fn new(model: &Model) -> Self {
+impl<C: Label, S: Label> State<C, S> {
+    pub(super) fn new(model: &Model<C, S>) -> Self {
         let mut books = Books::new();
         for buffer in &model.fixed {
-            books.take(Duration::ZERO, buffer.class, StageName::Setup, buffer.bytes);
+            books.take(Duration::ZERO, buffer.class, model.fixed_at, buffer.bytes);
         }
-        let borrows = |resource: usize| {
-            let borrower = |stage: &&StageModel| stage.phases.iter().flat_map(|p| &p.borrows).any(|b| b.resource == resource);
-            model.stages.iter().find(borrower).map_or(StageName::Setup, |stage| stage.name)
+        let borrower = |resource: usize| {
+            let borrows = |stage: &usize| {
+                let phases = model.kinds.iter().flat_map(|kind| &kind.work[*stage]);
+                phases.flat_map(|phase| &phase.borrows).any(|want| want.resource == resource)
+            };
+            (0..model.stages.len()).find(borrows).map_or(model.fixed_at, |stage| model.stages[stage].name)
         };
         let mut pools = Vec::new();
         for (number, resource) in model.resources.iter().enumerate() {
-            let home = borrows(number);
-            let unit = |_| books.take(Duration::ZERO, Class::Reserved, home, resource.bytes_each);
+            let home = borrower(number);
+            let unit = |_| books.take(Duration::ZERO, model.set_aside, home, resource.bytes_each);
             let idle = (0..resource.units).map(unit).collect();
             pools.push(Pool { idle, home, units: resource.units, busy: Duration::ZERO, first: None, last: Duration::ZERO });
         }
-        let job = |partitions| JobState {
-            waiting: 0,
-            in_stage: vec![0; model.stages.len()],
-            left: partitions,
-            started: None,
-            ended: Duration::ZERO,
-        };
+        let job = |partitions| JobState { outside: partitions, left: partitions, started: None, ended: Duration::ZERO };
         Self {
             now: Duration::ZERO,
             items: Vec::new(),
@@ -139,6 +138,7 @@ impl State {
             pools,
             jobs: model.jobs.iter().map(|j| job(j.partitions)).collect(),
             books,
+            set_aside: model.set_aside,
             samples: Vec::new(),
             in_flight: 0,
             in_flight_most: 0,
@@ -188,7 +188,7 @@ impl State {
     }
 
     /// Everything a partition has counts as somebody else's.
-    pub(super) fn attribute(&mut self, item: usize, stage: StageName) {
+    pub(super) fn attribute(&mut self, item: usize, stage: S) {
         let item = &self.items[item];
         let units = item.units.iter().map(|(_, buffer)| buffer);
         for &buffer in item.buffers.iter().chain(units).chain(&item.reserve) {
@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    pub(super) fn borrow(&mut self, model: &Model, item: usize, want: Units, stage: StageName) {
+    pub(super) fn borrow(&mut self, model: &Model<C, S>, item: usize, want: Units, stage: S) {
         let pool = &mut self.pools[want.resource];
         pool.first.get_or_insert(self.now);
         for _ in 0..want.units {
@@ -214,14 +214,14 @@ impl State {
             let units = &mut self.items[item].units;
             if let Some(position) = units.iter().position(|(resource, _)| *resource == back.resource) {
                 let (_, buffer) = units.swap_remove(position);
-                self.books.reclass(self.now, buffer, Class::Reserved, pool.home);
+                self.books.reclass(self.now, buffer, self.set_aside, pool.home);
                 pool.idle.push(buffer);
             }
         }
     }
 
     /// Makes a buffer, out of what is set aside for the partition if anything is.
-    pub(super) fn take(&mut self, item: usize, buffer: Buffer, stage: StageName) {
+    pub(super) fn take(&mut self, item: usize, buffer: Buffer<C>, stage: S) {
         if let Some(reserve) = self.items[item].reserve {
             let left = self.books.bytes(reserve).saturating_sub(buffer.bytes);
             self.books.resize(self.now, reserve, left);
@@ -231,7 +231,7 @@ impl State {
     }
 
     /// Gives back the buffers of some classes.
-    pub(super) fn give(&mut self, item: usize, classes: &[Class]) {
+    pub(super) fn give(&mut self, item: usize, classes: &[C]) {
         let (books, now) = (&mut self.books, self.now);
         self.items[item].buffers.retain(|&buffer| {
             let gone = books.class(buffer).is_none_or(|class| classes.contains(&class));
@@ -265,7 +265,7 @@ impl State {
         self.in_flight -= 1;
     }
 
-    pub(super) fn report(self, model: &Model) -> Run {
+    pub(super) fn report(self, model: &Model<C, S>) -> Run<C, S> {
         let end = self.now;
         let stages = model.stages.iter().zip(&self.stations).map(|(stage, station)| StageUse {
             name: stage.name,
