@@ -5,6 +5,7 @@ mod crew;
 mod handle;
 mod line;
 mod link;
+pub mod plan;
 pub mod policy;
 pub mod simulator;
 mod ticket;
