@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod exit;
 mod input;
+mod observe;
 mod output;
 mod paths;
 mod porep;
@@ -19,7 +20,7 @@ use clap::Parser;
 use pipeline_stage::Cancel;
 
 use cli::Cli;
-use config::{Config, Environment, OutputFormat, Value};
+use config::{Config, Environment, OutputFormat};
 use exit::{Exit, Failure};
 use output::Bars;
 
@@ -51,7 +52,7 @@ fn run(cli: Cli) -> Exit {
         }
     };
     let format = config.output.value;
-    let log = telemetry::LogOptions { filter: Some(config.log.value.show()), format: telemetry::LogFormat::Text };
+    let log = telemetry::LogOptions { filter: Some(observe::log_filter(config.log.value)), format: telemetry::LogFormat::Text };
     let bars = Bars::new(config.progress.value);
     let stderr = bars.clone();
     if let Err(error) = telemetry::init_with_writer(&log, move || stderr.stderr()) {

@@ -42,6 +42,23 @@ fn wrong_command_lines_are_usage() {
     place.run(&["config", "--threads", "0"]).refused(64, &["flag --threads", "\"0\"", "1 to 4096"]);
 }
 
+/// Found before the C1 file is even opened.
+#[test]
+fn an_address_that_cannot_be_had_is_an_error() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    place.run(&["prove", "absent.json", "--metrics-addr", &address]).refused(69, &["--metrics-addr", &address, "in use", "another port"]);
+    drop(taken);
+    // An address for documentation, which no machine has.
+    let foreign = "192.0.2.1:9464";
+    place
+        .run(&["prove", "absent.json", "--metrics-addr", foreign])
+        .refused(64, &["--metrics-addr", foreign, "not an address of this machine"]);
+    finish(place.command().args(["prove", "absent.json"]).env("PROOFMILL_METRICS_ADDR", foreign)).refused(78, &["PROOFMILL_METRICS_ADDR"]);
+    place.run(&["prove", "absent.json", "--metrics-addr", "localhost"]).refused(64, &["--metrics-addr", "\"127.0.0.1:9464\""]);
+}
+
 #[test]
 fn mistakes_in_the_configuration_are_refused_with_file_line_and_forms() {
     let place = Place::new();

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
+mod scraping;
 mod support;
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use scraping::{check_pages, check_unaccounted, run_scraped};
 use support::{Place, bench_data, finish};
+use telemetry::Metric;
 
 fn c1(name: &str) -> String {
     bench_data(name).to_str().unwrap().to_owned()
@@ -82,9 +85,15 @@ fn several_at_once(place: &Place) {
     let inputs = ["-".to_owned(), c1("porep-2kib/c1-synthetic.json")];
     let stdin = std::fs::File::open(bench_data("porep-2kib/c1.raw.json")).unwrap();
     let mut command = place.command();
-    command.args(["prove", "--out-dir", "proofs", "--output", "json"]).args(&inputs).stdin(stdin);
-    let run = finish(&mut command).succeeded();
-    assert_eq!(run.stderr, "", "nothing is set up twice, and JSON has no tables beside it");
+    command.args(["prove", "--out-dir", "proofs", "--output", "json", "--metrics-addr", "127.0.0.1:0"]).args(&inputs).stdin(stdin);
+    let (run, pages) = run_scraped(&mut command);
+    let run = run.succeeded();
+    assert_eq!(run.stderr.lines().count(), 1, "nothing is set up twice, and JSON has no tables beside it: {}", run.stderr);
+    check_pages(&pages);
+    check_unaccounted(&pages);
+    let last = pages.last().unwrap();
+    assert_eq!(last.observations(Metric::StageDuration, ("stage", "synth")), 2.0);
+    assert_eq!(last.sum(Metric::ProofsFailed, None), 0.0);
     let object = run.object();
     let proofs = object["proofs"].as_array().unwrap();
     assert_eq!(proofs.len(), 2);

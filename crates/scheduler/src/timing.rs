@@ -1,6 +1,6 @@
 //! How long stages work and wait.
 
-use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -37,15 +37,17 @@ pub struct StageTime {
     pub blocked: Duration,
 }
 
+type WorkObserver<S> = Box<dyn Fn(S, Duration) + Send + Sync>;
+
 /// Times of all stages of a pipeline with the labels `S`.
 pub struct StageTimes<S: Label = StageName> {
     counters: Vec<Counters>,
-    stages: PhantomData<fn() -> S>,
+    observer: OnceLock<WorkObserver<S>>,
 }
 
 impl<S: Label> Default for StageTimes<S> {
     fn default() -> Self {
-        Self { counters: S::ALL.iter().map(|_| Counters::default()).collect(), stages: PhantomData }
+        Self { counters: S::ALL.iter().map(|_| Counters::default()).collect(), observer: OnceLock::new() }
     }
 }
 
@@ -62,6 +64,15 @@ impl<S: Label> StageTimes<S> {
         let counters = self.of(stage);
         counters.items.fetch_add(1, Ordering::Relaxed);
         counters.busy_ns.fetch_add(nanoseconds(time), Ordering::Relaxed);
+        if let Some(observer) = self.observer.get() {
+            observer(stage, time);
+        }
+    }
+
+    /// Calls `observer` with each item's stage and time (as in [`StageTime::busy`]), in the thread that worked on it, for instance to count it
+    /// in a histogram. Only the first observer is kept; false for others.
+    pub fn observe_work(&self, observer: impl Fn(S, Duration) + Send + Sync + 'static) -> bool {
+        self.observer.set(Box::new(observer)).is_ok()
     }
 
     pub(crate) fn waited(&self, stage: S, time: Duration, starved: bool) {
@@ -97,5 +108,27 @@ impl<S: Label> StageTimes<S> {
             waiting: time(&counters.waiting_ns),
             blocked: time(&counters.blocked_ns),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn the_first_observer_is_told_of_each_item() {
+        let times = StageTimes::<StageName>::default();
+        let second = Duration::from_secs(1);
+        times.worked(StageName::Ntt, second);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let theirs = Arc::clone(&told);
+        assert!(times.observe_work(move |stage, time| theirs.lock().unwrap().push((stage, time))));
+        assert!(!times.observe_work(|_, _| ()));
+        times.worked(StageName::Ntt, second);
+        times.worked(StageName::Msm, 3 * second);
+        assert_eq!(*told.lock().unwrap(), [(StageName::Ntt, second), (StageName::Msm, 3 * second)]);
+        assert_eq!((times.stage(StageName::Ntt).items, times.stage(StageName::Ntt).busy), (2, 2 * second));
     }
 }

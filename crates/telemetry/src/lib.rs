@@ -17,8 +17,8 @@ pub use log::{LOG_VARIABLE, LogFormat, LogOptions, init, init_with_writer};
 pub use machine::{Cache, CgroupMemory, CgroupVersion, Cpu, DiskSpace, GpuPresence, Machine, SystemMemory, VectorUnit};
 pub use memory::ProcessMemory;
 pub use metric::{
-    AllocatorFigures, BudgetFigures, BuildInfo, Details, Exposition, Kind, Metric, MetricsServer, Unit, WaitOn, permit_waited,
-    proof_completed, proof_failed, set_allocator, set_budget, set_buffer, set_build_info, set_stage_wait, set_unaccounted, stage_finished,
+    AllocatorFigures, BudgetFigures, BuildInfo, Details, Exposition, Kind, Metric, MetricsServer, StageFigures, Unit, advance_stage,
+    permit_waited, proof_completed, proof_failed, set_allocator, set_budget, set_buffer, set_build_info, set_unaccounted, stage_finished,
     zero_proofs, zero_stage,
 };
 pub use sampler::{MemoryPeak, MemorySampler, SAMPLE_INTERVAL_MAX, SAMPLE_INTERVAL_MIN};

@@ -18,6 +18,10 @@ pub(crate) struct ProveArgs {
     /// Also write each raw proof to NAME.proof, NAME being that of the C1 file, in this folder, which is made when needed
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
+    /// Show the large buffers in flight, by class and stage, while proving: a table on a terminal, otherwise a log line every 10s or
+    /// --buffers-interval
+    #[arg(long)]
+    pub(crate) buffers: bool,
     /// Which sector is expected.
     #[command(flatten)]
     pub(crate) sector: SectorArgs,

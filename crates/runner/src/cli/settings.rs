@@ -41,6 +41,12 @@ pub(crate) struct SettingFlags {
     /// Log to standard error: off, error, warn, info, debug or trace
     #[arg(long, global = true, value_name = "LEVEL")]
     log: Option<OsString>,
+    /// Serve metrics at this address while proving: off, or for instance 127.0.0.1:9464
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    metrics_addr: Option<OsString>,
+    /// Log the large buffers in flight while proving, this often: off, or for instance 30s
+    #[arg(long, global = true, value_name = "TIME")]
+    buffers_interval: Option<OsString>,
 }
 
 impl SettingFlags {
@@ -55,6 +61,8 @@ impl SettingFlags {
             ("output", &self.output),
             ("progress", &self.progress),
             ("log", &self.log),
+            ("metrics_addr", &self.metrics_addr),
+            ("buffers_interval", &self.buffers_interval),
         ];
         let mut values: Vec<_> = given.into_iter().filter_map(|(key, value)| value.clone().map(|value| (key, value))).collect();
         if self.accept_development_parameters {

@@ -17,6 +17,7 @@ use telemetry::{MemorySampler, Stopwatch};
 use crate::cli::ProveArgs;
 use crate::exit::{Exit, Failure};
 use crate::input::read_c1;
+use crate::observe::{self, Watch};
 use crate::output::{OutFile, Parameters, Report, Steps, Summary, create_folder};
 use crate::porep::{Porep, SectorJob};
 use crate::session::Session;
@@ -53,6 +54,7 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let stopwatch = Stopwatch::start().map_err(measure)?;
     let sampler = MemorySampler::start(SAMPLE_INTERVAL).map_err(measure)?;
     let mut steps = Steps::default();
+    let watch = Watch::start(session, args.buffers)?;
 
     let outputs = plan_outputs(&args)?;
     let orders = steps.time("check C1", || read_orders(&args, outputs, session))?;
@@ -65,6 +67,7 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let engine = Engine::start(statement, &circuits, session.backend(), &session.ledger, &config)
         .map_err(|error| Failure::from_part("the pipeline cannot start", &error, Exit::Unavailable))?;
     let times = engine.times();
+    watch.pipeline(Arc::clone(&times));
     let done = run(&engine, orders, session);
     engine.finish();
 
@@ -209,11 +212,17 @@ fn run(engine: &Engine<Porep>, orders: Vec<Order>, session: &Session<'_>) -> Vec
                 bar.set(times.stage(StageName::Finalize).items, partitions);
                 std::thread::sleep(PROGRESS_INTERVAL);
             }
-            let proof = handle.wait().map_err(|error| job_failure(&path, &error));
+            let outcome = handle.wait();
+            let class = outcome.as_ref().err().map_or(ErrorClass::Fatal, JobError::class);
+            let proof = outcome.map_err(|error| job_failure(&path, &error));
             let (out, result) = match (proof, out) {
                 (Ok(proof), Some((out, file))) => (Some(out), file.commit(&proof.bytes).map(|()| proof)),
                 (proof, _) => (None, proof),
             };
+            match &result {
+                Ok(_) => observe::completed(),
+                Err(_) => observe::failed(class),
+            }
             done.push(Done { path, seal_proof, sector_number, out, result });
         }
     });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::value::{LogLevel, MemoryBudget, OutputFormat, Progress, Threads, Value};
+use super::watching::{BuffersInterval, MetricsAddress};
 
 pub(super) const PARAMS_DIR: &str = "params_dir";
 pub(super) const CACHE_DIR: &str = "cache_dir";
@@ -15,6 +16,8 @@ pub(super) const STOP_GRACE: &str = "stop_grace";
 pub(super) const OUTPUT: &str = "output";
 pub(super) const PROGRESS: &str = "progress";
 pub(super) const LOG: &str = "log";
+pub(super) const METRICS_ADDR: &str = "metrics_addr";
+pub(super) const BUFFERS_INTERVAL: &str = "buffers_interval";
 
 /// The type a key has in a TOML file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub(crate) const KEYS: &[Key] = &[
     key::<OutputFormat>(OUTPUT, "PROOFMILL_OUTPUT", TomlType::Text),
     key::<Progress>(PROGRESS, "PROOFMILL_PROGRESS", TomlType::Text),
     key::<LogLevel>(LOG, "PROOFMILL_LOG", TomlType::Text),
+    key::<MetricsAddress>(METRICS_ADDR, "PROOFMILL_METRICS_ADDR", TomlType::Text),
+    key::<BuffersInterval>(BUFFERS_INTERVAL, "PROOFMILL_BUFFERS_INTERVAL", TomlType::Text),
 ];
 
 /// The variable that names the file.

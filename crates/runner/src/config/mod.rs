@@ -4,10 +4,12 @@ mod file;
 mod keys;
 mod layers;
 mod value;
+mod watching;
 
 pub(crate) use keys::{KEYS, Key};
 pub(crate) use layers::{FlagValues, Source};
 pub(crate) use value::{Bytes, LogLevel, MemoryBudget, OutputFormat, Progress, Threads, Value};
+pub(crate) use watching::{BuffersInterval, MetricsAddress};
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -37,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) output: Setting<OutputFormat>,
     pub(crate) progress: Setting<Progress>,
     pub(crate) log: Setting<LogLevel>,
+    pub(crate) metrics_addr: Setting<MetricsAddress>,
+    pub(crate) buffers_interval: Setting<BuffersInterval>,
     /// The file that was read.
     pub(crate) file: Option<PathBuf>,
 }
@@ -85,6 +89,8 @@ impl Config {
             output: layers.get_or(keys::OUTPUT, OutputFormat::Text),
             progress: layers.get_or(keys::PROGRESS, Progress::Auto),
             log: layers.get_or(keys::LOG, LogLevel::Warn),
+            metrics_addr: layers.get_or(keys::METRICS_ADDR, MetricsAddress::Off),
+            buffers_interval: layers.get_or(keys::BUFFERS_INTERVAL, BuffersInterval::Off),
             file: file.filter(|_| read).map(|located| located.path),
         })
     }
@@ -124,6 +130,8 @@ impl Config {
                     keys::STOP_GRACE => shown(&self.stop_grace),
                     keys::OUTPUT => shown(&self.output),
                     keys::PROGRESS => shown(&self.progress),
+                    keys::METRICS_ADDR => shown(&self.metrics_addr),
+                    keys::BUFFERS_INTERVAL => shown(&self.buffers_interval),
                     _ => shown(&self.log),
                 };
                 (key, value, source)

@@ -45,6 +45,11 @@ impl Bars {
         self.add(ProgressBar::new(count), "{prefix}  [{bar:30}] {pos}/{len}  {elapsed} {msg}", what)
     }
 
+    /// Text of several lines that is drawn anew each time it is shown.
+    pub(crate) fn text(&self) -> Bar {
+        self.add(ProgressBar::new_spinner(), "{msg}", "")
+    }
+
     fn add(&self, bar: ProgressBar, template: &str, what: &str) -> Bar {
         // The templates are constants of this module; a style is only decoration.
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -71,6 +76,11 @@ impl Bar {
     pub(crate) fn set(&self, done: u64, total: u64) {
         self.0.set_length(total);
         self.0.set_position(done);
+    }
+
+    /// Shows this text.
+    pub(crate) fn show(&self, text: String) {
+        self.0.set_message(text);
     }
 
     /// What is being worked on.

@@ -14,6 +14,16 @@ impl Table {
         Self { rows: vec![headings.map(str::to_owned).to_vec()] }
     }
 
+    /// A table with as many columns as there are headings.
+    pub(crate) fn of(headings: impl IntoIterator<Item = String>) -> Self {
+        Self { rows: vec![headings.into_iter().collect()] }
+    }
+
+    /// Adds a row of any length; what is missing at its end is blank.
+    pub(crate) fn add(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
     /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.to_vec());

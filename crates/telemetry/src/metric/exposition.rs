@@ -202,9 +202,10 @@ mod tests {
     fn counters_of_seconds_have_their_point_and_never_fall() {
         let page = page_of(|| {
             for millis in [1500, 12_034_567, 3] {
-                set_stage_wait("msm", WaitOn::Input, Duration::from_millis(millis));
+                let waited_for_input = Duration::from_millis(millis);
+                let figures = StageFigures { waited_for_input, waited_for_output: Duration::from_micros(42), ..StageFigures::default() };
+                advance_stage("msm", &figures);
             }
-            set_stage_wait("msm", WaitOn::Output, Duration::from_micros(42));
         });
         assert!(page.contains("proofmill_stage_wait_seconds_total{stage=\"msm\",on=\"input\"} 12034.567000\n"), "{page}");
         assert!(page.contains("proofmill_stage_wait_seconds_total{stage=\"msm\",on=\"output\"} 0.000042\n"), "{page}");

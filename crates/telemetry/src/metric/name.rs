@@ -53,7 +53,7 @@ pub struct Details {
 /// From a small circuit's parsing to a production partition on few cores.
 const STAGE_BUCKETS: &[f64] = &[0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 180.0, 600.0, 1800.0];
 
-/// From a permit that was free to one that waited for another job.
+/// From a permit that was just being returned to one that waited for another job.
 const PERMIT_BUCKETS: &[f64] = &[0.000_01, 0.000_1, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 300.0, 1800.0];
 
 macro_rules! metrics {
@@ -95,11 +95,17 @@ metrics! {
     UnaccountedBytes: "proofmill_unaccounted_bytes", Kind::Gauge, Bytes, [],
         "Bytes allocated for which no buffer is on the books: jemalloc_allocated_bytes less the buffers made in host memory.";
     StageDuration: "proofmill_stage_duration_seconds", Kind::Histogram(STAGE_BUCKETS), Seconds, ["stage"],
-        "Time a stage worked on one item, without waiting for room downstream.";
+        "Time from taking an item to being done with it, waits for memory and for room downstream included.";
     StageWait: "proofmill_stage_wait_seconds_total", Kind::Counter, Seconds, ["stage", "on"],
         "Time the workers of a stage waited, all together: on input for an item, on output for room downstream.";
     PermitWait: "proofmill_permit_wait_seconds", Kind::Histogram(PERMIT_BUCKETS), Seconds, ["stage"],
-        "Time from asking for the bytes of a large buffer to having them.";
+        "Time that a request for the bytes of a large buffer waited, until it was granted or given up; without those granted at once.";
+    StageRetries: "proofmill_stage_retries_total", Kind::Counter, Count, ["stage"],
+        "Times an item was tried again after an error that another try may not meet.";
+    StagePanics: "proofmill_stage_panics_total", Kind::Counter, Count, ["stage"],
+        "Workers that panicked and were replaced; each is a defect of the program.";
+    StageStarved: "proofmill_stage_starved_total", Kind::Counter, Count, ["stage"],
+        "Items that a worker had to wait for because none was queued.";
     ProofsCompleted: "proofmill_proofs_completed_total", Kind::Counter, Count, [],
         "Jobs whose proof was verified and handed out.";
     ProofsFailed: "proofmill_proofs_failed_total", Kind::Counter, Count, ["reason"],

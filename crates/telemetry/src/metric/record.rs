@@ -143,32 +143,30 @@ pub fn set_allocator(figures: &AllocatorFigures) {
     Metric::JemallocMetadata.set_whole([], metadata);
 }
 
-/// What the workers of a stage wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaitOn {
-    /// An item to work on.
-    Input,
-    /// Room for a result.
-    Output,
+/// What a stage counts by itself, from the start of its pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageFigures {
+    /// Time its workers waited for an item, all together.
+    pub waited_for_input: Duration,
+    /// Time its workers waited for room downstream, all together.
+    pub waited_for_output: Duration,
+    /// Times an item was tried again.
+    pub retries: u64,
+    /// Workers that panicked.
+    pub panics: u64,
+    /// Items a worker had to wait for.
+    pub starved: u64,
 }
 
-impl WaitOn {
-    /// Every member.
-    pub const ALL: [Self; 2] = [Self::Input, Self::Output];
-
-    /// The value of the label `on`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Output => "output",
-        }
+/// Brings the counters of a stage to these figures. Counters never fall.
+pub fn advance_stage(stage: &'static str, figures: &StageFigures) {
+    let StageFigures { waited_for_input, waited_for_output, retries, panics, starved } = *figures;
+    for (on, time) in [("input", waited_for_input), ("output", waited_for_output)] {
+        Metric::StageWait.advance_to([stage.into(), on.into()], time);
     }
-}
-
-/// Brings the time that a stage's workers have waited to `total`, counted from the start of the process.
-pub fn set_stage_wait(stage: &'static str, on: WaitOn, total: Duration) {
-    Metric::StageWait.advance_to([stage.into(), on.name().into()], total);
+    for (metric, count) in [(Metric::StageRetries, retries), (Metric::StagePanics, panics), (Metric::StageStarved, starved)] {
+        metric.counter([stage.into()]).absolute(count);
+    }
 }
 
 /// A stage has worked this long on one item.
@@ -183,9 +181,7 @@ pub fn permit_waited(stage: &'static str, waited: Duration) {
 
 /// Makes the series of a stage, at zero.
 pub fn zero_stage(stage: &'static str) {
-    for on in WaitOn::ALL {
-        Metric::StageWait.counter([stage.into(), on.name().into()]).increment(0);
-    }
+    advance_stage(stage, &StageFigures::default());
     // A histogram is there as soon as its handle was asked for.
     drop(Metric::StageDuration.histogram([stage.into()]));
     drop(Metric::PermitWait.histogram([stage.into()]));
