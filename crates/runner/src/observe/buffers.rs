@@ -92,7 +92,7 @@ mod tests {
         ];
         drop(hold(Space::Host, Class::Staging, StageName::Setup, 5));
         let expected = "\
-buffers                queued_ntt          ntt          msm        setup
+buffers                queued_ntt          ntt         msm        setup
 witness               4.00 MiB x2  2.00 MiB x1
 h_poly                                          128 MiB x1
 srs_section (mapped)                                        1.00 GiB x1
