@@ -5,15 +5,18 @@ use std::sync::Arc;
 use circuit_synth::{evaluate_scratch_bytes, witness_bytes_max};
 use pipeline_stage::{Cancel, Class, Ledger, Request, Reservation, Space, StageName};
 use prover_backend::{ConstraintMatrices, Domain, ProverBackend};
-use scheduler::{Envelope, JobHandle, LinkSender, StageTimes, Ticket, Topology, WorkerSpec, link};
+use scheduler::{Envelope, JobHandle, LinkSender, StageTimes, Topology, WorkerSpec, link, link_with_lane};
 
 use crate::error::EngineError;
 use crate::items::{JobItem, JobProof};
 use crate::keys::CircuitKeys;
 use crate::quotient::{buffer_bytes, quotient_bytes};
-use crate::stages::{BlindingSource, FinalizeStage, MsmStage, NttStage, ParseStage, SynthStage};
+use crate::stages::{BlindingSource, FinalizeStage, MsmStage, NttStage, ParseStage, SynthStage, hand_out};
 use crate::statement::Statement;
 use crate::sums::sums_scratch_bytes;
+
+/// Partitions that can wait to be proved again. Each holds its compact witness.
+const RETURN_LANE: usize = 2;
 
 /// How an engine is built.
 #[derive(Clone)]
@@ -144,24 +147,21 @@ impl<S: Statement> Engine<S> {
         // A queue of one keeps the stage behind it fed; what bounds memory is the permit in each item.
         let (submit, jobs) = link(1, StageName::QueuedParse, StageName::Parse);
         let (to_synth, partitions) = link(1, StageName::QueuedSynth, StageName::Synth);
-        let (to_ntt, witnesses) = link(1, StageName::QueuedNtt, StageName::Ntt);
+        let (to_ntt, back, witnesses) = link_with_lane(1, RETURN_LANE, StageName::QueuedNtt, StageName::Ntt);
         let (to_msm, quotients) = link(1, StageName::QueuedMsm, StageName::Msm);
         let (to_finalize, summed) = link(1, StageName::QueuedFinalize, StageName::Finalize);
 
         let parse = Arc::clone(&statement);
         topology.stage(&spec(StageName::Parse), jobs, to_synth, move || ParseStage(Arc::clone(&parse)))?;
         let synth = WorkerSpec { threads: config.synth_threads, ..spec(StageName::Synth) };
-        topology.stage(&synth, partitions, to_ntt, move || SynthStage(Arc::clone(&statement)))?;
+        topology.stage(&synth, partitions, to_ntt, move || SynthStage { statement: Arc::clone(&statement), back: back.clone() })?;
         let ntt = WorkerSpec { reservation: Some(transforms), ..spec(StageName::Ntt) };
         let transform_backend = Arc::clone(&backend);
         topology.stage(&ntt, witnesses, to_msm, move || NttStage(Arc::clone(&transform_backend)))?;
         let msm = WorkerSpec { reservation: Some(sums), ..spec(StageName::Msm) };
         topology.stage(&msm, quotients, to_finalize, move || MsmStage(Arc::clone(&backend)))?;
         let blinding = config.blinding.clone();
-        let finish = |ticket: &Ticket<JobProof>, proof: JobProof| {
-            ticket.succeed(proof);
-        };
-        topology.stage(&spec(StageName::Finalize), summed, finish, move || FinalizeStage(blinding.clone()))?;
+        topology.stage(&spec(StageName::Finalize), summed, hand_out, move || FinalizeStage(blinding.clone()))?;
         Ok(Self { submit, topology })
     }
 

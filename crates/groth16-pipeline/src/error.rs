@@ -96,11 +96,13 @@ pub enum FinalizeError {
     /// The operating system gave no randomness.
     #[error("{0}")]
     Randomness(#[from] RandomnessError),
-    /// The proof does not verify. Proving it again may help where hardware erred, never where the key is wrong.
-    #[error("the proof of partition {partition} does not verify: {source}")]
+    /// The proof does not verify. Proving it again helps where hardware erred, never where the key is wrong.
+    #[error("the proof of partition {partition} does not verify, {}: {source}", if *.rejected > 1 { format!("and neither did {} before it", .rejected - 1) } else { "at the first try".to_owned() })]
     Verify {
         /// Which partition.
         partition: usize,
+        /// Proofs of this partition that did not verify, this one included.
+        rejected: u32,
         /// What verification said.
         source: VerifyError,
     },

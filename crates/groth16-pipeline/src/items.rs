@@ -7,7 +7,9 @@ use buffer_accounting::Accounted;
 use circuit_synth::CompactWitness;
 use groth16_assembly::{PartitionCollector, Sums};
 use pipeline_stage::{Lease, StageName};
+use scheduler::{Envelope, LinkSender};
 
+use crate::error::FinalizeError;
 use crate::keys::CircuitKeys;
 
 /// The proof of a job: its partitions' proofs, 192 bytes each, in order, every one verified.
@@ -17,10 +19,23 @@ pub struct JobProof {
     pub partitions: usize,
     /// The concatenated proofs.
     pub bytes: Vec<u8>,
+    /// Partitions whose first proof did not verify and that were proved once more, in the order in which that was done. On sound hardware
+    /// it is empty.
+    pub reproved: Vec<usize>,
+}
+
+/// What a job has so far.
+pub(crate) struct Collected {
+    pub(crate) proofs: PartitionCollector,
+    pub(crate) reproved: Vec<usize>,
 }
 
 /// A job's partition proofs as they come in.
-pub(crate) type Collector = Arc<Mutex<PartitionCollector>>;
+pub(crate) type Collector = Arc<Mutex<Collected>>;
+
+/// The way back in front of the transforms for a partition that is proved again. Each partition behind synthesis carries one, so the
+/// transforms know that nothing comes any more when the last partition is done.
+pub(crate) type ReturnLane = LinkSender<Envelope<WitnessItem, JobProof>, StageName>;
 
 /// What every item knows about its partition.
 pub(crate) struct Place {
@@ -47,10 +62,14 @@ impl<P: Accounted<StageName>> Accounted<StageName> for PartitionItem<P> {
     }
 }
 
+/// A partition that can be proved. It stays whole until its proof is verified, so that it can be proved again: a compact witness is small.
 pub(crate) struct WitnessItem {
     pub(crate) place: Place,
     pub(crate) witness: Lease<CompactWitness>,
     pub(crate) public_inputs: Vec<Scalar>,
+    /// Proofs of it that did not verify.
+    pub(crate) rejected: u32,
+    pub(crate) back: ReturnLane,
 }
 
 impl Accounted<StageName> for WitnessItem {
@@ -60,26 +79,36 @@ impl Accounted<StageName> for WitnessItem {
 }
 
 pub(crate) struct QuotientItem {
-    pub(crate) place: Place,
-    pub(crate) witness: Lease<CompactWitness>,
-    pub(crate) public_inputs: Vec<Scalar>,
+    pub(crate) partition: WitnessItem,
     pub(crate) h: Lease<Vec<Scalar>>,
 }
 
 impl Accounted<StageName> for QuotientItem {
     fn attribute_to(&mut self, stage: StageName) {
-        self.witness.attribute_to(stage);
+        self.partition.attribute_to(stage);
         self.h.attribute_to(stage);
     }
 }
 
 pub(crate) struct SumsItem {
-    pub(crate) place: Place,
-    pub(crate) public_inputs: Vec<Scalar>,
+    pub(crate) partition: WitnessItem,
     pub(crate) sums: Sums,
 }
 
 impl Accounted<StageName> for SumsItem {
-    // Five points and the public inputs: no large buffer.
-    fn attribute_to(&mut self, _: StageName) {}
+    fn attribute_to(&mut self, stage: StageName) {
+        self.partition.attribute_to(stage);
+    }
+}
+
+/// What finalisation gives.
+pub(crate) enum Finished {
+    /// The last partition of a job was verified.
+    Job(JobProof),
+    /// A proof did not verify, and the partition may be proved again.
+    Again {
+        partition: Box<WitnessItem>,
+        /// What its job fails with when there is no room for it.
+        error: FinalizeError,
+    },
 }

@@ -7,7 +7,7 @@ mod parse;
 mod synth;
 
 pub use finalize::BlindingSource;
-pub(crate) use finalize::FinalizeStage;
+pub(crate) use finalize::{FinalizeStage, hand_out};
 pub(crate) use msm::MsmStage;
 pub(crate) use ntt::NttStage;
 pub(crate) use parse::ParseStage;

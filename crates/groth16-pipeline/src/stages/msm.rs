@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 use prover_backend::{BackendError, ProverBackend};
 
-use crate::items::{QuotientItem, SumsItem};
+use crate::items::{QuotientItem, SumsItem, WitnessItem};
 use crate::sums::sums;
 
 pub(crate) struct MsmStage(pub(crate) Arc<dyn ProverBackend>);
@@ -25,15 +25,16 @@ impl Stage for MsmStage {
         out: &mut dyn Outlet<SumsItem>,
         context: &StageContext,
     ) -> Result<(), Failed<QuotientItem, BackendError>> {
-        let made = item.witness.view().and_then(|view| sums(&item.place.keys, view, &item.h, self.0.as_ref(), context));
+        let WitnessItem { witness, place, .. } = &item.partition;
+        let made = witness.view().and_then(|view| sums(&place.keys, view, &item.h, self.0.as_ref(), context));
         let sums = match made {
             Ok(sums) => sums,
             Err(error) => return Err(Failed::with_input(error, item)),
         };
-        let QuotientItem { place, witness, public_inputs, h } = item;
-        // The largest buffers go before the item waits for the next stage.
-        drop((h, witness));
-        out.give(SumsItem { place, public_inputs, sums });
+        let QuotientItem { partition, h } = item;
+        // The largest buffer goes before the item waits for the next stage.
+        drop(h);
+        out.give(SumsItem { partition, sums });
         Ok(())
     }
 }

@@ -35,8 +35,7 @@ impl Stage for NttStage {
             Ok(h) => h,
             Err(error) => return Err(Failed::with_input(error, item)),
         };
-        let WitnessItem { place, witness, public_inputs } = item;
-        out.give(QuotientItem { place, witness, public_inputs, h });
+        out.give(QuotientItem { partition: item, h });
         Ok(())
     }
 }

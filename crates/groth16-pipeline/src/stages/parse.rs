@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use groth16_assembly::{PartitionCollector, PartitionError};
 use pipeline_stage::{Classified, ErrorClass, Failed, Outlet, Stage, StageContext, StageName};
 
-use crate::items::{Collector, JobItem, PartitionItem, Place};
+use crate::items::{Collected, Collector, JobItem, PartitionItem, Place};
 use crate::statement::Statement;
 
 /// Why a job did not become partitions.
@@ -52,7 +52,11 @@ impl<S: Statement> Stage for ParseStage<S> {
         let outcome = self.0.parse(
             job,
             context,
-            &mut |partitions| *announced() = Some(PartitionCollector::new(partitions).map(|c| Arc::new(Mutex::new(c)))),
+            &mut |partitions| {
+                *announced() = Some(
+                    PartitionCollector::new(partitions).map(|proofs| Arc::new(Mutex::new(Collected { proofs, reproved: Vec::new() }))),
+                );
+            },
             &mut |partition| {
                 let collector = announced().as_ref().and_then(|c| c.as_ref().ok()).cloned();
                 match collector {

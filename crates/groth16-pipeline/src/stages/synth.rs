@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 
-use crate::items::{PartitionItem, WitnessItem};
+use crate::items::{PartitionItem, ReturnLane, WitnessItem};
 use crate::statement::{Statement, Synthesized};
 
-pub(crate) struct SynthStage<S>(pub(crate) Arc<S>);
+pub(crate) struct SynthStage<S> {
+    pub(crate) statement: Arc<S>,
+    /// For the partitions it gives.
+    pub(crate) back: ReturnLane,
+}
 
 impl<S: Statement> Stage for SynthStage<S> {
     type Input = PartitionItem<S::Partition>;
@@ -25,8 +29,10 @@ impl<S: Statement> Stage for SynthStage<S> {
         context: &StageContext,
     ) -> Result<(), Failed<Self::Input, S::Error>> {
         let PartitionItem { place, body } = item;
-        match self.0.synthesize(&place.keys, place.index, body, context) {
-            Ok(Synthesized { witness, public_inputs }) => out.give(WitnessItem { place, witness, public_inputs }),
+        match self.statement.synthesize(&place.keys, place.index, body, context) {
+            Ok(Synthesized { witness, public_inputs }) => {
+                out.give(WitnessItem { place, witness, public_inputs, rejected: 0, back: self.back.clone() });
+            }
             Err(failed) => return Err(failed.map(|body| PartitionItem { place, body }, |error| error)),
         }
         Ok(())

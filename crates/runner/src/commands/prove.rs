@@ -255,6 +255,7 @@ fn job_failure(path: &Path, error: &JobError) -> Failure {
 fn report(done: Vec<Done>, summary: &Summary<'_>) -> Report {
     let several = done.len() > 1;
     let (mut text, mut failures, mut proofs) = (String::new(), Vec::new(), Vec::new());
+    let mut again = String::new();
     for Done { path, seal_proof, sector_number, out, result } in done {
         let mut entry = json!({
             "c1": path.display().to_string(),
@@ -266,7 +267,14 @@ fn report(done: Vec<Done>, summary: &Summary<'_>) -> Report {
             Ok(proof) => {
                 let hex = hex::encode(&proof.bytes);
                 text.push_str(&if several { format!("{hex}  {}\n", path.display()) } else { format!("{hex}\n") });
-                json!({ "partitions": proof.partitions, "verified": true, "proof": hex, "out": out.map(|out| out.display().to_string()) })
+                for partition in &proof.reproved {
+                    again.push_str(&format!(
+                        "{}: the first proof of partition {partition} did not verify and it was proved again: suspect the hardware\n",
+                        path.display()
+                    ));
+                }
+                let out = out.map(|out| out.display().to_string());
+                json!({ "partitions": proof.partitions, "verified": true, "proof": hex, "out": out, "reproved": proof.reproved })
             }
             Err(failure) => {
                 let more = json!({ "error": { "exit_code": failure.exit.code(), "message": failure.message } });
@@ -280,7 +288,7 @@ fn report(done: Vec<Done>, summary: &Summary<'_>) -> Report {
         proofs.push(entry);
     }
     let mut report = Report::new(text, json!({ "proofs": proofs, "summary": summary.json() }));
-    report.aside = summary.text();
+    report.aside = again + &summary.text();
     report.failures = failures;
     report
 }

@@ -96,6 +96,15 @@ impl Summary<'_> {
         for parameters in &self.parameters {
             text.push_str(&format!("parameters of {}: {} ({})\n", parameters.circuit, parameters.origin, parameters.path));
         }
+        for stage in STAGES {
+            let retries = self.stages.stage(stage).retries;
+            if retries > 0 {
+                text.push_str(&format!(
+                    "{}: errors that may pass were met {retries} times and the work tried again; the log has them\n",
+                    stage.name()
+                ));
+            }
+        }
         let peak = &self.peak;
         text.push_str(&format!(
             "peak resident memory: {} anonymous, {} file-backed, {} together at most\n",
@@ -119,7 +128,8 @@ impl Summary<'_> {
             .iter()
             .map(|&stage| {
                 let (items, work, waiting) = self.work(stage);
-                json!({ "stage": stage.name(), "items": items, "work_s": work.as_secs_f64(), "waiting_s": waiting.as_secs_f64() })
+                json!({ "stage": stage.name(), "items": items, "work_s": work.as_secs_f64(), "waiting_s": waiting.as_secs_f64(),
+                    "retries": self.stages.stage(stage).retries })
             })
             .collect();
         let classes: Vec<_> =
