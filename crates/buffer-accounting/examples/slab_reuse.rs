@@ -37,7 +37,7 @@ fn measure(what: &str, mut round: impl FnMut() -> Result<(), Box<dyn Error>>) ->
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mib: u64 = std::env::args().nth(1).map_or(Ok(1024), |argument| argument.parse())?;
-    let bytes = PageSlab::rounded(mib << 20).ok_or("too large")?;
+    let bytes = PageSlab::rounded(mib << 20);
     let never = Cancel::never();
     let fresh = measure("a vector from the allocator, freed again", || {
         let mut vector = vec![0u8; bytes as usize];

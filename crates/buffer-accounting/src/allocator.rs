@@ -2,6 +2,8 @@
 
 use tikv_jemalloc_ctl::{epoch, epoch_mib, stats};
 
+use crate::PageSlab;
+
 /// The statistics of jemalloc at one moment, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorStats {
@@ -17,16 +19,19 @@ pub struct AllocatorStats {
     pub retained: u64,
     /// jemalloc's own data.
     pub metadata: u64,
+    /// Bytes of [`PageSlab`]s, which jemalloc does not know.
+    pub page_slabs: u64,
 }
 
 impl AllocatorStats {
-    /// Bytes that the program holds and no permit pays for: `allocated` less the bytes of made buffers in the ledger, `accounted`.
+    /// Bytes that the program holds and no permit pays for: `allocated` and `page_slabs` less the bytes of made buffers in
+    /// the ledger, `accounted`.
     ///
     /// Signed, because below zero is a finding of its own: permits stand for buffers that jemalloc does not know, for instance those that
     /// are not made yet. Bytes that are only set aside ([`Reservation`](crate::Reservation)) are no buffers; leave them out of `accounted`.
     #[must_use]
     pub fn unaccounted(&self, accounted: u64) -> i64 {
-        let difference = i128::from(self.allocated) - i128::from(accounted);
+        let difference = i128::from(self.allocated) + i128::from(self.page_slabs) - i128::from(accounted);
         difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 }
@@ -97,6 +102,7 @@ impl AllocatorSampler {
             mapped: told("mapped", self.mapped.read())? as u64,
             retained: told("retained", self.retained.read())? as u64,
             metadata: told("metadata", self.metadata.read())? as u64,
+            page_slabs: PageSlab::alive_bytes(),
         })
     }
 }

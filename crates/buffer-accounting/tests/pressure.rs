@@ -271,12 +271,17 @@ fn page_slabs_own_whole_huge_pages() {
     let ledger = Books::new(&[(Space::Host, 16 << 20)]);
     let pool: SlabPool<PageSlab, Class, Stage> =
         SlabPool::new(PoolSource::Ledger(ledger), Space::Host, (Class::Idle, Stage::Work), 16 << 20, PageSlab::new);
-    let bytes = PageSlab::rounded((2 << 20) + 1).unwrap();
+    let bytes = PageSlab::rounded((2 << 20) + 1);
     assert_eq!(bytes, 4 << 20);
+    assert_eq!([0, 1, 4097, (2 << 20) - 1].map(PageSlab::rounded), [4096, 4096, 8192, 2 << 20]);
+    assert_eq!(PageSlab::alive_bytes(), 0);
     let mut slab = pool.take(Class::Tile, Stage::Work, bytes, &Cancel::never()).unwrap();
     assert_eq!((slab.len() as u64, slab[0], slab.as_ptr().align_offset(4096)), (bytes, 0, 0));
     slab[7] = 9;
+    assert_eq!(PageSlab::alive_bytes(), bytes);
     drop(slab);
     assert_eq!(pool.take(Class::Tile, Stage::Work, bytes, &Cancel::never()).unwrap()[7], 9, "a slab is not cleared");
+    drop(pool);
     assert!(PageSlab::new(u64::MAX).is_err());
+    assert_eq!(PageSlab::alive_bytes(), 0);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use buffer_accounting::PoolSource;
 use circuit_synth::{evaluate_scratch_bytes, witness_bytes_max};
 use pipeline_stage::{Cancel, Class, Ledger, Request, Reservation, Space, StageName};
 use prover_backend::{ConstraintMatrices, Domain, ProverBackend};
@@ -14,6 +15,7 @@ use crate::quotient::{buffer_bytes, quotient_bytes};
 use crate::stages::{BlindingSource, FinalizeStage, MsmStage, NttStage, ParseStage, SynthStage, hand_out};
 use crate::statement::Statement;
 use crate::sums::sums_scratch_bytes;
+use crate::transform_buffers::TransformBuffers;
 
 /// Partitions that can wait to be proved again. Each holds its compact witness.
 const RETURN_LANE: usize = 2;
@@ -138,7 +140,10 @@ impl<S: Statement> Engine<S> {
         }
         // Spare buffers only when half is free afterwards, for witnesses that wait.
         let spare = (1..=2u64).rev().find(|n| need.least() + n * need.spare_buffer <= free / 2).unwrap_or(0);
-        let transforms = set_aside(ledger, StageName::Ntt, need.transforms + spare * need.spare_buffer, &config.stop)?;
+        let buffers = (2 + spare) * need.spare_buffer;
+        // Apart, so that buffers that are kept for the next partition never take the scratch's bytes.
+        let scratch = set_aside(ledger, StageName::Ntt, need.transforms.saturating_sub(2 * need.spare_buffer), &config.stop)?;
+        let buffers = PoolSource::Reservation(set_aside(ledger, StageName::Ntt, buffers, &config.stop)?);
         let sums = set_aside(ledger, StageName::Msm, need.sums, &config.stop)?;
 
         let statement = Arc::new(statement);
@@ -155,9 +160,10 @@ impl<S: Statement> Engine<S> {
         topology.stage(&spec(StageName::Parse), jobs, to_synth, move || ParseStage(Arc::clone(&parse)))?;
         let synth = WorkerSpec { threads: config.synth_threads, ..spec(StageName::Synth) };
         topology.stage(&synth, partitions, to_ntt, move || SynthStage { statement: Arc::clone(&statement), back: back.clone() })?;
-        let ntt = WorkerSpec { reservation: Some(transforms), ..spec(StageName::Ntt) };
-        let transform_backend = Arc::clone(&backend);
-        topology.stage(&ntt, witnesses, to_msm, move || NttStage(Arc::clone(&transform_backend)))?;
+        let ntt = WorkerSpec { reservation: Some(scratch), ..spec(StageName::Ntt) };
+        let (transform_backend, buffers) = (Arc::clone(&backend), Arc::new(TransformBuffers::new(buffers)));
+        topology
+            .stage(&ntt, witnesses, to_msm, move || NttStage { backend: Arc::clone(&transform_backend), buffers: Arc::clone(&buffers) })?;
         let msm = WorkerSpec { reservation: Some(sums), ..spec(StageName::Msm) };
         topology.stage(&msm, quotients, to_finalize, move || MsmStage(Arc::clone(&backend)))?;
         let blinding = config.blinding.clone();

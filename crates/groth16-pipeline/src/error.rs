@@ -1,8 +1,9 @@
 //! Why the engine, or one of its stages, failed.
 
+use buffer_accounting::PoolError;
 use circuit_synth::SynthError;
 use groth16_assembly::{PartitionError, RandomnessError, VerifyError};
-use pipeline_stage::{AcquireError, Classified, ErrorClass, OversizedBuffer};
+use pipeline_stage::{AcquireError, Classified, ErrorClass};
 use prover_backend::BackendError;
 
 /// Why the engine did not start.
@@ -61,31 +62,24 @@ pub enum QuotientError {
     /// The witness does not satisfy the circuit.
     #[error("the witness does not satisfy the circuit; `circuit check` names the constraint")]
     Unsatisfied,
-    /// A permit for two buffers could not be split (it is smaller than it was granted, which cannot happen).
-    #[error("the permit for two transform buffers is too small to be split")]
-    Split,
     /// The matrices could not be evaluated.
     #[error("{0}")]
     Evaluate(#[from] SynthError),
     /// A transform failed.
     #[error("{0}")]
     Backend(#[from] BackendError),
-    /// Memory was not granted.
+    /// A buffer was not had.
     #[error("{0}")]
-    Memory(#[from] AcquireError),
-    /// A buffer came out larger than its permit.
-    #[error("{0}")]
-    Oversized(#[from] OversizedBuffer),
+    Buffer(#[from] PoolError),
 }
 
 impl Classified for QuotientError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Unsatisfied | Self::Split => ErrorClass::Fatal,
+            Self::Unsatisfied => ErrorClass::Fatal,
             Self::Evaluate(error) => error.class(),
             Self::Backend(error) => error.class(),
-            Self::Memory(error) => error.class(),
-            Self::Oversized(error) => error.class(),
+            Self::Buffer(error) => error.class(),
         }
     }
 }

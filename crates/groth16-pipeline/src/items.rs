@@ -11,6 +11,7 @@ use scheduler::{Envelope, LinkSender};
 
 use crate::error::FinalizeError;
 use crate::keys::CircuitKeys;
+use crate::transform_buffers::ScalarBuffer;
 
 /// The proof of a job: its partitions' proofs, 192 bytes each, in order, every one verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Accounted<StageName> for WitnessItem {
 
 pub(crate) struct QuotientItem {
     pub(crate) partition: WitnessItem,
-    pub(crate) h: Lease<Vec<Scalar>>,
+    pub(crate) h: ScalarBuffer,
 }
 
 impl Accounted<StageName> for QuotientItem {

@@ -8,6 +8,7 @@ mod quotient;
 mod stages;
 mod statement;
 mod sums;
+mod transform_buffers;
 
 pub use engine::{Engine, EngineConfig, Need};
 pub use error::{EngineError, FinalizeError, QuotientError};
@@ -18,6 +19,7 @@ pub use scheduler::{JobError, Outcome, StageTime, StageTimes};
 pub use stages::BlindingSource;
 pub use statement::{ParsedPartition, Statement, Synthesized};
 pub use sums::sums;
+pub use transform_buffers::{ScalarBuffer, TransformBuffers};
 
 /// A proving job under way.
 pub type JobHandle = scheduler::JobHandle<JobProof>;

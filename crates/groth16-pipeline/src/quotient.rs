@@ -1,14 +1,14 @@
 //! The quotient polynomial h = (a·b − c) / (x^N − 1) from the compact witness, in two buffers and six transforms.
 
-use bls12_381_layout::zeroed_vec;
 use blstrs::Scalar;
 use circuit_synth::{CompiledCircuit, RowOrder, evaluate};
 use ff::Field;
-use pipeline_stage::{Class, Lease, StageContext};
+use pipeline_stage::{Class, StageContext};
 use prover_backend::{ConstraintMatrices, Coset, Domain, Matrix, Ntt, WitnessView};
 use rayon::prelude::*;
 
 use crate::error::QuotientError;
+use crate::transform_buffers::{ScalarBuffer, TransformBuffers};
 
 /// Scalars a task of the pointwise steps works on.
 const POINTWISE_CHUNK: usize = 1 << 12;
@@ -41,15 +41,11 @@ pub fn quotient(
     circuit: &CompiledCircuit,
     witness: WitnessView<'_>,
     ntt: &dyn Ntt,
+    buffers: &TransformBuffers,
     context: &StageContext,
-) -> Result<Lease<Vec<Scalar>>, QuotientError> {
+) -> Result<ScalarBuffer, QuotientError> {
     let domain = Domain::for_rows(circuit.rows())?;
-    let n = domain.size();
-    // Both buffers in one request: holding one while waiting for the other could wait for ever.
-    let mut permit = context.acquire(Class::Evaluations, quotient_bytes(domain))?;
-    let second = permit.split(buffer_bytes(domain)).ok_or(QuotientError::Split)?;
-    let mut x = Lease::try_new(permit, || zeroed_vec::<Scalar>(n))?;
-    let mut y = Lease::try_new(second, || zeroed_vec::<Scalar>(n))?;
+    let [mut x, mut y] = buffers.take_two(buffer_bytes(domain), context)?;
     let odd = Coset::Shifted(domain.odd_shift());
 
     evaluate(circuit, Matrix::A, witness, &mut x, RowOrder::BitReversed, context)?;

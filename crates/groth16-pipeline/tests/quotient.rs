@@ -6,10 +6,11 @@
 mod toy;
 
 use blstrs::Scalar;
+use buffer_accounting::PoolSource;
 use circuit_synth::{CompiledCircuit, RowOrder, compile, evaluate, synthesize_witness};
 use cpu_backend::CpuBackend;
 use ff::Field;
-use groth16_pipeline::{QuotientError, quotient};
+use groth16_pipeline::{QuotientError, TransformBuffers, quotient};
 use pipeline_stage::{Space, StageContext, StageName};
 use proptest::prelude::*;
 use prover_backend::{ConstraintMatrices, Coset, Domain, Matrix, Ntt, WitnessView};
@@ -44,13 +45,16 @@ proptest! {
         let statement = Squarings { rounds, x: Some(Scalar::from(x)), lie_at: lie.map(|i| i.index(rounds)) };
         let witness = synthesize_witness(statement, &circuit, &context).unwrap();
         let held = context.ledger().snapshot().in_use(Space::Host);
-        let h = quotient(&circuit, witness.view().unwrap(), &backend, &context);
+        let buffers = TransformBuffers::new(PoolSource::Ledger(context.ledger().clone()));
+        let h = quotient(&circuit, witness.view().unwrap(), &backend, &buffers, &context);
         if lie.is_some() {
             prop_assert!(matches!(h, Err(QuotientError::Unsatisfied)));
         } else {
             let h = h.unwrap();
             prop_assert_eq!(&h[..], &textbook(&circuit, witness.view().unwrap(), &backend, &context)[..]);
         }
+        // What the pool keeps is in the books as long as the pool is there.
+        drop(buffers);
         prop_assert_eq!(context.ledger().snapshot().in_use(Space::Host), held);
     }
 }

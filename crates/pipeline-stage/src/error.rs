@@ -32,3 +32,14 @@ impl Classified for buffer_accounting::OversizedBuffer {
         ErrorClass::Fatal
     }
 }
+
+impl Classified for buffer_accounting::PoolError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Acquire(error) => error.class(),
+            Self::Oversized(error) => error.class(),
+            // The system may have memory again when others are done.
+            Self::Make { .. } => ErrorClass::Retryable,
+        }
+    }
+}

@@ -25,6 +25,8 @@ labels! {
         Staging => "staging",
         /// Proofs of partitions that wait for their siblings.
         PartialProof => "partial_proof",
+        /// Slabs that wait for their next user.
+        Idle => "idle",
         /// Bytes set aside for a stage whose buffers are not made yet.
         Reserved => "reserved",
     }

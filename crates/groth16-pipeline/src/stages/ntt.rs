@@ -8,8 +8,12 @@ use prover_backend::ProverBackend;
 use crate::error::QuotientError;
 use crate::items::{QuotientItem, WitnessItem};
 use crate::quotient::quotient;
+use crate::transform_buffers::TransformBuffers;
 
-pub(crate) struct NttStage(pub(crate) Arc<dyn ProverBackend>);
+pub(crate) struct NttStage {
+    pub(crate) backend: Arc<dyn ProverBackend>,
+    pub(crate) buffers: Arc<TransformBuffers>,
+}
 
 impl Stage for NttStage {
     type Input = WitnessItem;
@@ -30,7 +34,7 @@ impl Stage for NttStage {
             .witness
             .view()
             .map_err(QuotientError::from)
-            .and_then(|view| quotient(item.place.keys.circuit(), view, self.0.as_ref(), context));
+            .and_then(|view| quotient(item.place.keys.circuit(), view, self.backend.as_ref(), &self.buffers, context));
         let h = match made {
             Ok(h) => h,
             Err(error) => return Err(Failed::with_input(error, item)),

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use blstrs::Scalar;
+use buffer_accounting::PoolSource;
 use c1_parse::{C1, Expected, Limits};
 use cpu_backend::CpuBackend;
 use filecoin_circuits::{Statement, Synthesized};
 use groth16_assembly::{Blinding, Sums, assemble};
-use groth16_pipeline::{CircuitKeys, quotient, sums};
+use groth16_pipeline::{CircuitKeys, ScalarBuffer, TransformBuffers, quotient, sums};
 use groth16_srs::{CircuitCounts, CircuitIdentity, OriginPolicy, ProvingKey, SetupSecrets, setup};
-use pipeline_stage::{Lease, StageContext, StageName};
+use pipeline_stage::{StageContext, StageName};
 
 /// A file of the repository's test data.
 pub(crate) fn bench_data(name: &str) -> PathBuf {
@@ -41,14 +41,15 @@ pub(crate) fn make_keys(c1: &C1, folder: &Path, seed: [u8; 32], backend: &CpuBac
 /// Witness, h and sums of one partition.
 pub(crate) struct Worked {
     pub(crate) synthesized: Synthesized,
-    pub(crate) h: Lease<Vec<Scalar>>,
+    pub(crate) h: ScalarBuffer,
     pub(crate) sums: Sums,
 }
 
 pub(crate) fn work(c1: &C1, partition: usize, keys: &CircuitKeys, backend: &CpuBackend, context: &StageContext) -> Worked {
     let synthesized = filecoin_circuits::synthesize(&Statement::from(c1), &c1.partitions[partition], keys.circuit(), context).unwrap();
     let view = synthesized.witness.view().unwrap();
-    let h = quotient(keys.circuit(), view, backend, context).unwrap();
+    let buffers = TransformBuffers::new(PoolSource::Ledger(context.ledger().clone()));
+    let h = quotient(keys.circuit(), view, backend, &buffers, context).unwrap();
     let sums = sums(keys, view, &h, backend, context).unwrap();
     Worked { synthesized, h, sums }
 }
