@@ -70,8 +70,8 @@ impl Arguments {
 pub(crate) fn run(repository: &Repository, arguments: &Arguments) -> Result<()> {
     let settings = arguments.settings();
     let schemes = history::schemes(&settings);
-    let outcomes = Outcome::all(&schemes)?;
-    print!("{}", table::report(&settings, &outcomes)?);
+    let (outcomes, refused) = Outcome::all(&schemes);
+    print!("{}", table::report(&settings, &outcomes, &refused)?);
 
     let folder = repository.target().join("simulate");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -259,6 +259,31 @@ proptest! {
     }
 
     #[test]
+    fn the_roster_admits_as_if_it_looked_at_every_job(
+        steps in prop::collection::vec((0u64..8, 0usize..4, 0u64..3, 0u32..4, 1u64..40, 0usize..3, 0u8..6), 1..60),
+        total in 0u64..200,
+    ) {
+        let mut roster = Roster::new(vec![2, 1, 3], Control::default());
+        for (id, priority, kind, partitions, bytes_each, stage, what) in steps {
+            match what {
+                0 | 1 => roster.arrive(NewJob { id, priority: Priority::ALL[priority], kind, partitions, bytes_each }),
+                2 => roster.passed(id, stage, Some(Duration::from_secs(bytes_each))),
+                3 => roster.returned(id, stage),
+                4 => roster.dropped(id, stage),
+                _ => roster.give_up(id),
+            }
+            let used = roster.snapshot(BudgetView::default()).jobs.iter().map(|job| job.in_flight() * job.bytes_each).sum();
+            let mut all = roster.snapshot(BudgetView { total, used });
+            let (waiting, in_flight) = (roster.waiting(), roster.in_flight());
+            let (admitted, decision) = roster.admit(all.budget);
+            prop_assert_eq!((&admitted, decision), (&admit_all(&mut all, &Control::default()).0, next_admission(&all, &Control::default())));
+            prop_assert_eq!(&roster.snapshot(all.budget), &all);
+            let n = admitted.len() as u64;
+            prop_assert_eq!((roster.waiting() + n, roster.in_flight()), (waiting, in_flight + n));
+        }
+    }
+
+    #[test]
     fn admissions_are_deterministic_within_the_budget_and_in_order(
         jobs in prop::collection::vec((0usize..4, 0u64..5, 0u32..5, prop::collection::vec(0u32..4, 3), 0u64..50, any::<bool>()), 0..8),
         workers in prop::collection::vec(0u32..4, 3),

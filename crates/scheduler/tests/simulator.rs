@@ -357,8 +357,40 @@ fn models() -> impl Strategy<Value = Model> {
     })
 }
 
+/// Stages with times that vary by a fifth up and down, and what they take on average in milliseconds.
+fn lines() -> impl Strategy<Value = (Vec<Work>, Vec<Duration>)> {
+    let one = (1u32..8, 200u64..20_000);
+    prop::collection::vec(one, 2..5).prop_map(|stages| {
+        let means = stages.iter().map(|(_, ms)| Duration::from_millis(*ms)).collect();
+        let work = stages.into_iter().enumerate().map(|(number, (workers, ms))| {
+            let mut varying = phase(0, &[(Class::Witness, 1)], &[]);
+            varying.times = Times { least: Duration::from_millis(ms * 4 / 5), most: Duration::from_millis(ms * 6 / 5) };
+            stage(number, workers, 1000, PermitRule::HeldThroughSend, vec![varying])
+        });
+        (work.collect(), means)
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn admission_costs_no_more_than_a_few_percent_of_the_pace_of_admitting_everything(((stages, means), seed) in (lines(), any::<u64>())) {
+        let mut line = model(stages, Admission::Everything, jobs(&[10; 20]));
+        line.seed = seed;
+        let everything = simulate(&line).unwrap();
+        for estimates in [Estimates::Given(vec![means.clone()]), Estimates::Measured] {
+            line.admission = policy(25, estimates);
+            let run = simulate(&line).unwrap();
+            prop_assert!(run.end <= everything.end + everything.end / 20, "{:?} and {:?}", run.end, everything.end);
+            let way: Duration = means.iter().sum();
+            let workers: u64 = line.stages.iter().map(|stage| u64::from(stage.workers)).sum();
+            let pace = line.stages.iter().zip(&means).map(|(stage, mean)| *mean / stage.workers).max().unwrap();
+            // An estimate is within a tenth of a mean of times within a fifth; and before there is one, a partition for each worker.
+            let critical = way.as_secs_f64() * 1.25 / pace.as_secs_f64() * (1.1 * 1.2 / (0.9 * 0.8));
+            prop_assert!(run.in_flight_most as f64 <= critical.max(workers as f64) + 8.0, "{} > {critical}", run.in_flight_most);
+        }
+    }
 
     #[test]
     fn every_run_ends_keeps_its_bounds_and_loses_nothing(model in models()) {

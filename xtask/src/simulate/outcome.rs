@@ -1,9 +1,8 @@
 //! A scheme and what came of it.
 
-use anyhow::{Context, Result};
 use buffer_accounting::Label;
 use pipeline_stage::{Class, StageName};
-use scheduler::simulator::{Run, Sample, simulate};
+use scheduler::simulator::{ModelError, Run, Sample, simulate};
 
 use super::history::{DEVICE, Scheme};
 use super::inputs::theirs;
@@ -19,13 +18,23 @@ pub(super) fn in_gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
+/// A scheme that cannot run, and why.
+pub(super) struct Refused<'a> {
+    pub(super) scheme: &'a Scheme,
+    pub(super) reason: ModelError,
+}
+
 impl<'a> Outcome<'a> {
-    pub(super) fn all(schemes: &'a [Scheme]) -> Result<Vec<Self>> {
-        let one = |scheme: &'a Scheme| {
-            let run = simulate(&scheme.model).with_context(|| format!("scheme {}, {}", scheme.key, scheme.title))?;
-            Ok(Self { scheme, run })
-        };
-        schemes.iter().map(one).collect()
+    /// Runs every scheme; those that the budget has no room for are told apart.
+    pub(super) fn all(schemes: &'a [Scheme]) -> (Vec<Self>, Vec<Refused<'a>>) {
+        let (mut outcomes, mut refused) = (Vec::new(), Vec::new());
+        for scheme in schemes {
+            match simulate(&scheme.model) {
+                Ok(run) => outcomes.push(Self { scheme, run }),
+                Err(reason) => refused.push(Refused { scheme, reason }),
+            }
+        }
+        (outcomes, refused)
     }
 
     pub(super) fn pace(&self) -> f64 {

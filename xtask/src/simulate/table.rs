@@ -7,10 +7,10 @@ use scheduler::simulator::simulate;
 
 use super::history::{DEVICE, swept};
 use super::inputs::{Range, Settings, theirs};
-use super::outcome::{Outcome, in_gib};
+use super::outcome::{Outcome, Refused, in_gib};
 
 /// Everything that is printed.
-pub(super) fn report(settings: &Settings, outcomes: &[Outcome<'_>]) -> Result<String> {
+pub(super) fn report(settings: &Settings, outcomes: &[Outcome<'_>], refused: &[Refused<'_>]) -> Result<String> {
     let mut text = String::new();
     let partitions = outcomes.first().map_or(0, |o| o.scheme.model.jobs.iter().map(|job| job.partitions).sum());
     writeln!(
@@ -19,6 +19,9 @@ pub(super) fn report(settings: &Settings, outcomes: &[Outcome<'_>]) -> Result<St
         settings.jobs, settings.workers, settings.synthesis, settings.device
     )?;
     schemes(&mut text, outcomes)?;
+    for Refused { scheme, reason } in refused {
+        writeln!(text, "{}  {}: {reason}", scheme.key, scheme.title)?;
+    }
     notes(&mut text, settings, outcomes)?;
     sweep(&mut text, settings)?;
     Ok(text)

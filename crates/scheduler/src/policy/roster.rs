@@ -1,9 +1,9 @@
 //! The state behind snapshots: which jobs there are, how far their partitions are, and how long stages take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::admission::{Control, Decision, admit_all};
+use super::admission::{Control, Decision, Hold, admit_all};
 use super::estimate::Estimate;
 use super::order::Priority;
 use super::snapshot::{BudgetView, JobView, Snapshot};
@@ -54,6 +54,10 @@ pub struct Roster {
     /// Of each kind, an estimate for each stage.
     estimates: BTreeMap<u64, Vec<Estimate>>,
     jobs: BTreeMap<u64, Entry>,
+    /// Jobs with a partition that waits, in the order in which they go.
+    order: BTreeSet<(Priority, u64, u64)>,
+    /// Jobs with a partition in flight.
+    flying: BTreeSet<u64>,
     next_arrival: u64,
 }
 
@@ -61,7 +65,15 @@ impl Roster {
     /// No job, and nothing measured. `workers` are those of each stage, upstream first.
     #[must_use]
     pub fn new(workers: Vec<u32>, control: Control) -> Self {
-        Self { control, workers, estimates: BTreeMap::new(), jobs: BTreeMap::new(), next_arrival: 0 }
+        Self {
+            control,
+            workers,
+            estimates: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            order: BTreeSet::new(),
+            flying: BTreeSet::new(),
+            next_arrival: 0,
+        }
     }
 
     /// Sets what is thought about a kind before anything is measured: a time for each stage, from an earlier run, say.
@@ -83,25 +95,44 @@ impl Roster {
         };
         self.jobs.entry(job.id).or_insert(Entry { kind: job.kind, view });
         self.next_arrival += 1;
+        self.index(job.id);
     }
 
     /// Lets in what the law allows, and notes it. Returns the job of each partition in order, and the decision it stopped at.
-    pub fn admit(&mut self, budget: BudgetView) -> (Vec<u64>, Decision) {
-        let mut snapshot = self.snapshot(budget);
-        let (admitted, decision) = admit_all(&mut snapshot, &self.control);
-        for view in snapshot.jobs {
-            if let Some(entry) = self.jobs.get_mut(&view.id) {
-                entry.view = view;
+    ///
+    /// Looks at the jobs in flight and the one that goes next, however many wait.
+    pub fn admit(&mut self, mut budget: BudgetView) -> (Vec<u64>, Decision) {
+        let mut admitted = Vec::new();
+        while let Some(&(_, _, next)) = self.order.first() {
+            let mut snapshot = Snapshot { workers: self.workers.clone(), jobs: Vec::new(), budget };
+            for id in self.flying.iter().copied().chain((!self.flying.contains(&next)).then_some(next)) {
+                if let Some(entry) = self.jobs.get(&id) {
+                    let waiting = if id == next { entry.view.waiting } else { 0 };
+                    snapshot.jobs.push(JobView { waiting, ..self.view(entry) });
+                }
+            }
+            let (of_next, decision) = admit_all(&mut snapshot, &self.control);
+            if let (Some(entry), Some(view)) = (self.jobs.get_mut(&next), snapshot.jobs.iter().find(|view| view.id == next)) {
+                (entry.view.waiting, entry.view.in_stage) = (view.waiting, view.in_stage.clone());
+            }
+            self.index(next);
+            admitted.extend(of_next);
+            budget = snapshot.budget;
+            if decision != Decision::Hold(Hold::NothingWaits) {
+                return (admitted, decision);
             }
         }
-        (admitted, decision)
+        (admitted, Decision::Hold(Hold::NothingWaits))
     }
 
     /// What admission sees now.
     #[must_use]
     pub fn snapshot(&self, budget: BudgetView) -> Snapshot {
-        let job = |entry: &Entry| JobView { service: self.service(entry.kind), ..entry.view.clone() };
-        Snapshot { workers: self.workers.clone(), jobs: self.jobs.values().map(job).collect(), budget }
+        Snapshot { workers: self.workers.clone(), jobs: self.jobs.values().map(|entry| self.view(entry)).collect(), budget }
+    }
+
+    fn view(&self, entry: &Entry) -> JobView {
+        JobView { service: self.service(entry.kind), ..entry.view.clone() }
     }
 
     /// Estimated times of a kind, or nothing until every stage was measured.
@@ -125,7 +156,7 @@ impl Roster {
             estimates.resize(estimates.len().max(self.workers.len()), Estimate::default());
             estimates[stage] = estimates[stage].observe(took);
         }
-        self.forget_if_done(job);
+        self.index(job);
     }
 
     /// A partition that was at a stage holds nothing any more and waits for admission again.
@@ -134,6 +165,7 @@ impl Roster {
         let Some(here) = entry.view.in_stage.get_mut(stage).filter(|n| **n > 0) else { return };
         *here -= 1;
         entry.view.waiting += 1;
+        self.index(job);
     }
 
     /// The partitions of a job that wait are not wanted any more (it failed or was cancelled). Those in flight count until they are
@@ -142,7 +174,7 @@ impl Roster {
         if let Some(entry) = self.jobs.get_mut(&job) {
             entry.view.waiting = 0;
         }
-        self.forget_if_done(job);
+        self.index(job);
     }
 
     /// A partition ended at a stage without getting further.
@@ -151,7 +183,7 @@ impl Roster {
         if let Some(here) = entry.and_then(|entry| entry.view.in_stage.get_mut(stage)) {
             *here = here.saturating_sub(1);
         }
-        self.forget_if_done(job);
+        self.index(job);
     }
 
     /// Admitted partitions of all jobs that have not ended.
@@ -166,8 +198,22 @@ impl Roster {
         self.jobs.values().map(|entry| u64::from(entry.view.waiting)).sum()
     }
 
-    fn forget_if_done(&mut self, job: u64) {
-        if self.jobs.get(&job).is_some_and(|entry| entry.view.waiting == 0 && entry.view.in_flight() == 0) {
+    /// Brings the sets up to date with a job, which leaves the roster when nothing of it is left.
+    fn index(&mut self, job: u64) {
+        let Some(entry) = self.jobs.get(&job) else { return };
+        let key = (entry.view.priority, entry.view.arrived, job);
+        let (waits, flies) = (entry.view.waiting > 0, entry.view.in_flight() > 0);
+        if waits {
+            self.order.insert(key)
+        } else {
+            self.order.remove(&key)
+        };
+        if flies {
+            self.flying.insert(job)
+        } else {
+            self.flying.remove(&job)
+        };
+        if !waits && !flies {
             self.jobs.remove(&job);
         }
     }

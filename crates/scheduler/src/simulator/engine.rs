@@ -10,7 +10,7 @@ use super::jitter::draw;
 use super::model::{Admission, Estimates, JobModel, KindModel, Model, ModelError, Phase};
 use super::report::Run;
 use super::state::{Item, State};
-use crate::policy::{BudgetView, NewJob, Rank, Roster, first};
+use crate::policy::{BudgetView, NewJob, Rank, Roster};
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +107,8 @@ impl<C: Label, S: Label> Engine<'_, C, S> {
             item.reserve = Some(state.books.take(state.now, self.model.set_aside, self.model.stages[0].queue, needs));
         }
         state.items.push(item);
-        state.stations[0].queue.push(number);
+        let rank = self.rank(number);
+        self.state.stations[0].queue.insert(rank, number);
     }
 
     fn settle(&mut self) {
@@ -171,7 +172,8 @@ impl<C: Label, S: Label> Engine<'_, C, S> {
             self.state.items[item].stage = stage + 1;
             self.state.items[item].phase = 0;
             self.state.attribute(item, next.queue);
-            self.state.stations[stage + 1].queue.push(item);
+            let rank = self.rank(item);
+            self.state.stations[stage + 1].queue.insert(rank, item);
             changed = true;
         }
         changed
@@ -181,9 +183,7 @@ impl<C: Label, S: Label> Engine<'_, C, S> {
     fn pick(&mut self, stage: usize) -> bool {
         let mut changed = false;
         while self.state.stations[stage].has_free_worker() {
-            let queue = &self.state.stations[stage].queue;
-            let Some(position) = first(queue.iter().map(|item| self.rank(*item))) else { break };
-            let item = self.state.stations[stage].queue.swap_remove(position);
+            let Some((_, item)) = self.state.stations[stage].queue.pop_first() else { break };
             self.state.attribute(item, self.model.stages[stage].name);
             self.state.stations[stage].starting.push(item);
             if stage == 0 {

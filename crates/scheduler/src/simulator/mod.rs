@@ -8,7 +8,8 @@
 //! It is deterministic. Times vary between given bounds by a hash of the seed and of the job, partition, stage and phase, so a
 //! partition takes the same time under every rule that is compared, in whatever order things happen.
 //!
-//! Cost: about one microsecond a phase and waiting item; memory in proportion to the phases of all partitions.
+//! Cost: some microseconds a phase, and in proportion to unfinished jobs where the policy admits; memory in proportion to the phases of
+//! all partitions.
 
 mod books;
 mod engine;

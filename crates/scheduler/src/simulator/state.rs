@@ -1,6 +1,6 @@
 //! The state of a run: where each partition is, what it holds, and who has what.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use buffer_accounting::Label;
@@ -8,6 +8,7 @@ use buffer_accounting::Label;
 use super::books::Books;
 use super::model::{Buffer, Model, PermitRule, StageModel, Units};
 use super::report::{JobTimes, Peak, ResourceUse, Run, Sample, StageGauge, StageUse};
+use crate::policy::Rank;
 
 /// A partition on its way.
 #[derive(Default)]
@@ -36,7 +37,8 @@ impl Item {
 #[derive(Default)]
 pub(super) struct Station {
     workers: u32,
-    pub(super) queue: Vec<usize>,
+    /// In the order of the policy.
+    pub(super) queue: BTreeMap<Rank, usize>,
     /// With a worker, in front of a phase.
     pub(super) starting: Vec<usize>,
     pub(super) working: u32,
