@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: the steps of continuous integration, in order, each runnable alone.
 
+mod metrics;
 mod smoke;
 
 use std::time::Instant;
@@ -43,6 +44,7 @@ const STEPS: &[Step] = &[
     Step { name: "loom", purpose: "the ledger under a model checker", run: loom::run },
     Step { name: "doc", purpose: "rustdoc, warnings are errors", run: doc },
     Step { name: "smoke", purpose: "the main job: prove twice, verify, refuse a broken proof", run: smoke::run },
+    Step { name: "metrics", purpose: "promtool on a served page, the alert rules and the dashboard", run: metrics::run },
 ];
 
 /// Runs the chosen steps in their order.

@@ -37,13 +37,18 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
 fn proofmill(repository: &Repository, data: &Path) -> Command {
     let mut command = repository.cargo();
     command.args(["run", "--release", "--"]);
+    proofmill_variables(&mut command, data);
+    command
+}
+
+/// Takes the user's settings away, and gives the command a data folder of its own.
+pub(super) fn proofmill_variables(command: &mut Command, data: &Path) {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROOFMILL_")) {
         command.env_remove(name);
     }
     for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
         command.env(name, data);
     }
-    command
 }
 
 fn prove(repository: &Repository, data: &Path, proof: &Path) -> Result<()> {
