@@ -18,7 +18,7 @@ pub use machine::{Cache, CgroupMemory, CgroupVersion, Cpu, DiskSpace, GpuPresenc
 pub use memory::ProcessMemory;
 pub use metric::{
     AllocatorFigures, BudgetFigures, BuildInfo, Details, Exposition, Kind, Metric, MetricsServer, StageFigures, Unit, advance_stage,
-    permit_waited, proof_completed, proof_failed, set_allocator, set_budget, set_buffer, set_build_info, set_unaccounted, stage_finished,
-    zero_proofs, zero_stage,
+    permit_waited, proof_completed, proof_failed, proofs_rejected, set_allocator, set_budget, set_buffer, set_build_info, set_unaccounted,
+    stage_finished, zero_proofs, zero_stage,
 };
 pub use sampler::{MemoryPeak, MemorySampler, SAMPLE_INTERVAL_MAX, SAMPLE_INTERVAL_MIN};

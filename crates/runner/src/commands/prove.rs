@@ -213,6 +213,7 @@ fn run(engine: &Engine<Porep>, orders: Vec<Order>, session: &Session<'_>) -> Vec
                 std::thread::sleep(PROGRESS_INTERVAL);
             }
             let outcome = handle.wait();
+            observe::verified(&outcome);
             let class = outcome.as_ref().err().map_or(ErrorClass::Fatal, JobError::class);
             let proof = outcome.map_err(|error| job_failure(&path, &error));
             let (out, result) = match (proof, out) {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use buffer_accounting::{Label, Snapshot};
-use groth16_pipeline::StageTimes;
+use groth16_pipeline::{FinalizeError, JobError, JobProof, Outcome, StageTimes};
 use pipeline_stage::{Class, ErrorClass, Ledger, Space, StageName};
 use telemetry::{BudgetFigures, BuildInfo, Exposition, MetricsServer, StageFigures, TelemetryError};
 
@@ -79,6 +79,22 @@ impl Sources {
         }
         allocator::publish(|| made(&books).max(made(&self.ledger.snapshot())));
     }
+}
+
+/// The pipeline is done with a job: counts the proofs that did not verify.
+pub(crate) fn verified(outcome: &Outcome<JobProof>) {
+    let (rejected, retried) = match outcome {
+        Ok(proof) => (proof.reproved.len() as u64, proof.reproved.len() as u64),
+        Err(JobError::Stage { error, .. }) => {
+            let error: &(dyn std::error::Error + 'static) = error.as_ref();
+            match error.downcast_ref::<FinalizeError>() {
+                Some(FinalizeError::Verify { rejected, .. }) => (u64::from(*rejected), u64::from(rejected.saturating_sub(1))),
+                _ => (0, 0),
+            }
+        }
+        Err(_) => (0, 0),
+    };
+    telemetry::proofs_rejected(rejected, retried);
 }
 
 /// A job's proof was handed out.

@@ -15,7 +15,7 @@ use crate::config::{BuffersInterval, LogLevel, MetricsAddress, Value};
 use crate::exit::Failure;
 use crate::session::Session;
 use metrics::Sources;
-pub(crate) use metrics::{completed, failed};
+pub(crate) use metrics::{completed, failed, verified};
 use ticker::Ticker;
 
 /// Time between two drawings of the live table.

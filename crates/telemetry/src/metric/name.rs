@@ -110,6 +110,10 @@ metrics! {
         "Jobs whose proof was verified and handed out.";
     ProofsFailed: "proofmill_proofs_failed_total", Kind::Counter, Count, ["reason"],
         "Jobs that ended without a proof: retryable, fatal or cancelled.";
+    ProofsRetried: "proofmill_proofs_retried_total", Kind::Counter, Count, [],
+        "Partitions that were proved again because their proof did not verify, counted when their job ends.";
+    VerificationFailures: "proofmill_verification_failures_total", Kind::Counter, Count, [],
+        "Proofs of partitions that did not verify and were thrown away, counted when their job ends.";
     JemallocAllocated: "jemalloc_allocated_bytes", Kind::Gauge, Bytes, [],
         "Bytes the allocator has handed out and not got back.";
     JemallocActive: "jemalloc_active_bytes", Kind::Gauge, Bytes, [],

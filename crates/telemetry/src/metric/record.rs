@@ -190,9 +190,16 @@ pub fn zero_stage(stage: &'static str) {
 /// Makes the series of proofs, at zero; `reasons` are those that [`proof_failed`] will be given.
 pub fn zero_proofs(reasons: &[&'static str]) {
     Metric::ProofsCompleted.counter([]).increment(0);
+    proofs_rejected(0, 0);
     for reason in reasons {
         Metric::ProofsFailed.counter([(*reason).into()]).increment(0);
     }
+}
+
+/// So many proofs of partitions of a job did not verify, after which so many were proved again.
+pub fn proofs_rejected(rejected: u64, retried: u64) {
+    Metric::VerificationFailures.counter([]).increment(rejected);
+    Metric::ProofsRetried.counter([]).increment(retried);
 }
 
 /// A job's proof was handed out.
