@@ -1,10 +1,11 @@
 //! What a stage says when it did not finish an item.
 
+use std::fmt;
+
 /// The error of a stage and, where the same item can be tried again, the item itself.
 ///
 /// `?` turns a stage's error into one that gives nothing back. A stage whose input is intact when it fails hands it back with
 /// [`Failed::with_input`]; whether it is tried again is for the one who runs the stage to say.
-#[derive(Debug)]
 pub struct Failed<I, E> {
     error: E,
     input: Option<I>,
@@ -35,5 +36,12 @@ impl<I, E> Failed<I, E> {
 impl<I, E> From<E> for Failed<I, E> {
     fn from(error: E) -> Self {
         Self { error, input: None }
+    }
+}
+
+impl<I, E: fmt::Debug> fmt::Debug for Failed<I, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The item is large, and need not be printable for its error to be.
+        f.debug_struct("Failed").field("error", &self.error).field("has_input", &self.input.is_some()).finish()
     }
 }
