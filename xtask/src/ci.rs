@@ -41,7 +41,7 @@ const STEPS: &[Step] = &[
     Step { name: "boundaries", purpose: "which crate may depend on which", run: boundaries::run },
     Step { name: "deny", purpose: "licences, banned crates and sources of the dependencies", run: deny },
     Step { name: "lint", purpose: "clippy, warnings are errors", run: lint },
-    Step { name: "loom", purpose: "the ledger under a model checker", run: loom::run },
+    Step { name: "loom", purpose: "ledger and links under a model checker", run: loom::run },
     Step { name: "doc", purpose: "rustdoc, warnings are errors", run: doc },
     Step { name: "smoke", purpose: "the main job: prove twice, verify, refuse a broken proof", run: smoke::run },
     Step { name: "metrics", purpose: "promtool on a served page, the alert rules and the dashboard", run: metrics::run },

@@ -8,6 +8,7 @@ mod link;
 pub mod plan;
 pub mod policy;
 pub mod simulator;
+mod sync;
 mod ticket;
 mod timing;
 mod topology;

@@ -1,10 +1,11 @@
 //! Where threads wait, oldest first, until something can be done or their wait is cancelled.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use buffer_accounting::Cancel;
+
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 
 #[derive(Default)]
 struct State {
@@ -19,11 +20,16 @@ struct State {
 ///
 /// No ring is missed: a waiter is counted before it tries, and what it tries takes the lock of the queue that the ringer changed before
 /// it looks at the count. So either the try sees the change, or the ringer sees the waiter. Cancellation rings under the same lock.
-#[derive(Default)]
 pub(crate) struct Line {
     state: Mutex<State>,
     changed: Condvar,
     waiting: AtomicUsize,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { state: Mutex::new(State::default()), changed: Condvar::new(), waiting: AtomicUsize::new(0) }
+    }
 }
 
 /// What is behind a line, when something is tried.

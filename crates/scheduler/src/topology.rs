@@ -115,11 +115,20 @@ impl<C: Label, S: Label> Topology<C, S> {
     }
 
     /// Waits until the workers have ended by themselves, which they do when all senders of their links are gone and everything queued is
-    /// worked off. The caller's own senders must be dropped before. While it waits it says in the log, once a minute, for whom.
+    /// worked off. The caller's own senders must be dropped before. While it waits it says in the log, once a minute, for whom, and warns
+    /// when no item got through a stage in that minute.
     pub fn drain(mut self) {
+        let done = |times: &StageTimes<S>| S::ALL.iter().map(|&stage| times.stage(stage).items).sum::<u64>();
+        let mut before = done(&self.times);
         while let Err(workers) = self.crew.wait(DRAIN_REPORT) {
-            let workers: Vec<_> = workers.iter().map(ToString::to_string).collect();
-            tracing::info!(workers = workers.join(", "), "the pipeline drains");
+            let workers = workers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let now = done(&self.times);
+            if now == before {
+                tracing::warn!(workers, "the pipeline drains, but nothing got through a stage for a minute");
+            } else {
+                tracing::info!(workers, "the pipeline drains");
+            }
+            before = now;
         }
         self.join();
     }
