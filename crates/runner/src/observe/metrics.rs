@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use buffer_accounting::{Label, Snapshot};
+use buffer_accounting::{Label, PageSlab, Snapshot};
 use groth16_pipeline::{FinalizeError, JobError, JobProof, Outcome, StageTimes};
 use pipeline_stage::{Class, ErrorClass, Ledger, Space, StageName};
 use telemetry::{BudgetFigures, BuildInfo, Exposition, MetricsServer, StageFigures, TelemetryError};
@@ -112,9 +112,11 @@ pub(crate) fn failed(class: ErrorClass) {
     });
 }
 
-/// Bytes of the buffers in host memory. What is only set aside is no buffer yet, and not allocated.
+/// Bytes of the buffers in host memory that come from the allocator. What is only set aside is no buffer yet, and slabs of pages come straight
+/// from the system.
 fn made(books: &Snapshot<Class, StageName>) -> u64 {
-    books.in_use(Space::Host).saturating_sub(books.class(Space::Host, Class::Reserved).bytes)
+    let buffers = books.in_use(Space::Host).saturating_sub(books.class(Space::Host, Class::Reserved).bytes);
+    buffers.saturating_sub(PageSlab::alive_bytes())
 }
 
 /// Serves metrics from now on, every series at zero.
