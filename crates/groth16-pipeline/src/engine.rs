@@ -6,7 +6,8 @@ use buffer_accounting::PoolSource;
 use circuit_synth::{evaluate_scratch_bytes, witness_bytes_max};
 use pipeline_stage::{Cancel, Class, Ledger, Request, Reservation, Space, StageName};
 use prover_backend::{ConstraintMatrices, Domain, ProverBackend};
-use scheduler::{Envelope, JobHandle, LinkSender, StageTimes, Topology, WorkerSpec, link, link_with_lane};
+use scheduler::policy::Priority;
+use scheduler::{Envelope, JobHandle, PrioritySender, StageTimes, Topology, WorkerSpec, link, link_by_priority, link_with_lane};
 
 use crate::error::EngineError;
 use crate::items::{JobItem, JobProof};
@@ -94,7 +95,7 @@ impl Need {
 }
 
 /// The link in front of parsing.
-type Submissions<S> = LinkSender<Envelope<JobItem<<S as Statement>::Job>, JobProof>, StageName>;
+type Submissions<S> = PrioritySender<Envelope<JobItem<<S as Statement>::Job>, JobProof>, StageName>;
 
 /// A running pipeline.
 pub struct Engine<S: Statement> {
@@ -150,7 +151,7 @@ impl<S: Statement> Engine<S> {
         let mut topology = Topology::new(ledger.clone(), &config.stop);
         let spec = |stage| WorkerSpec { retries: config.retries, ..WorkerSpec::new(stage) };
         // A queue of one keeps the stage behind it fed; what bounds memory is the permit in each item.
-        let (submit, jobs) = link(1, StageName::QueuedParse, StageName::Parse);
+        let (submit, jobs) = link_by_priority(1, StageName::QueuedParse, StageName::Parse);
         let (to_synth, partitions) = link(1, StageName::QueuedSynth, StageName::Synth);
         let (to_ntt, back, witnesses) = link_with_lane(1, RETURN_LANE, StageName::QueuedNtt, StageName::Ntt);
         let (to_msm, quotients) = link(1, StageName::QueuedMsm, StageName::Msm);
@@ -173,10 +174,16 @@ impl<S: Statement> Engine<S> {
 
     /// Submits a job; waits while the first queue is full. A job submitted after the engine was stopped is cancelled.
     pub fn submit(&self, job: S::Job) -> JobHandle<JobProof> {
+        self.submit_with(Priority::default(), job)
+    }
+
+    /// Submits a job that goes before all less urgent ones that wait, and behind those as urgent that came before it. Waits while the first
+    /// queue has no room for one of this priority. The partitions of a job go together: one that has begun is not interrupted.
+    pub fn submit_with(&self, priority: Priority, job: S::Job) -> JobHandle<JobProof> {
         let (ticket, handle) = self.topology.job();
         let cancel = ticket.cancel().clone();
         // Undelivered: the engine was stopped; dropping the envelope gives the job its outcome.
-        drop(self.submit.send(Envelope { ticket, body: JobItem(job) }, &cancel));
+        drop(self.submit.send(priority, Envelope { ticket, body: JobItem(job) }, &cancel));
         handle
     }
 

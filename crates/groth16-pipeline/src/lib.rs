@@ -15,6 +15,7 @@ pub use error::{EngineError, FinalizeError, QuotientError};
 pub use items::JobProof;
 pub use keys::{CircuitKeys, KeysError};
 pub use quotient::quotient;
+pub use scheduler::policy::Priority;
 pub use scheduler::{JobError, Outcome, StageTime, StageTimes};
 pub use stages::BlindingSource;
 pub use statement::{ParsedPartition, Statement, Synthesized};

@@ -16,7 +16,7 @@ mod worker;
 
 pub use crew::{Unheeded, WorkerStatus};
 pub use handle::{JobHandle, job};
-pub use link::{LinkReceiver, LinkSender, Undelivered, link, link_with_lane};
+pub use link::{LinkReceiver, LinkSender, PrioritySender, Undelivered, link, link_by_priority, link_with_lane};
 pub use ticket::{Envelope, JobError, Outcome, Ticket};
 pub use timing::{StageTime, StageTimes};
 pub use topology::Topology;

@@ -9,6 +9,7 @@ use buffer_accounting::{Accounted, Cancel, Label};
 
 use crate::contain::contained;
 use crate::line::{Gate, Line};
+use crate::policy::Priority;
 
 /// One queue as its receivers see it.
 struct Queue<T> {
@@ -103,13 +104,28 @@ impl<T> Undelivered<T> {
     }
 }
 
+/// One receiver of several queues with room for so many items each, taken from in this order.
+fn joined<T: Accounted<S>, S: Label, const N: usize>(
+    capacities: [usize; N],
+    queued: S,
+    receiver: S,
+) -> ([LinkSender<T, S>; N], LinkReceiver<T, S>) {
+    let arrivals: Arc<Line> = Arc::default();
+    let mut queues = Vec::with_capacity(N);
+    let senders = capacities.map(|capacity| {
+        let (items, queue) = Queue::new(capacity);
+        let sender = LinkSender { items, room: Arc::clone(&queue.room), queued, arrivals: RingOnDrop(Arc::clone(&arrivals)) };
+        queues.push(queue);
+        sender
+    });
+    (senders, LinkReceiver { core: Arc::new(ReceiverCore { queues, arrivals }), receiver })
+}
+
 /// A link with room for `capacity` items (at least one). Items that wait are attributed to `queued`, received ones to `receiver`.
 #[must_use]
 pub fn link<T: Accounted<S>, S: Label>(capacity: usize, queued: S, receiver: S) -> (LinkSender<T, S>, LinkReceiver<T, S>) {
-    let (items, queue) = Queue::new(capacity);
-    let arrivals: Arc<Line> = Arc::default();
-    let sender = LinkSender { items, room: Arc::clone(&queue.room), queued, arrivals: RingOnDrop(Arc::clone(&arrivals)) };
-    (sender, LinkReceiver { core: Arc::new(ReceiverCore { queues: vec![queue], arrivals }), receiver })
+    let ([sender], receiver) = joined([capacity], queued, receiver);
+    (sender, receiver)
 }
 
 /// A link with a second way in, of room for `lane` items, whose items are received before those that came in the usual way: for items that
@@ -127,13 +143,41 @@ pub fn link_with_lane<T: Accounted<S>, S: Label>(
     queued: S,
     receiver: S,
 ) -> (LinkSender<T, S>, LinkSender<T, S>, LinkReceiver<T, S>) {
-    let (usual, second) = Queue::new(capacity);
-    let (returned, first) = Queue::new(lane);
-    let arrivals: Arc<Line> = Arc::default();
-    let sender =
-        |items, queue: &Queue<T>| LinkSender { items, room: Arc::clone(&queue.room), queued, arrivals: RingOnDrop(Arc::clone(&arrivals)) };
-    let (usual, returned) = (sender(usual, &second), sender(returned, &first));
-    (usual, returned, LinkReceiver { core: Arc::new(ReceiverCore { queues: vec![first, second], arrivals }), receiver })
+    let ([returned, usual], receiver) = joined([lane, capacity], queued, receiver);
+    (usual, returned, receiver)
+}
+
+/// A link that gives out what is most urgent first, and of the same [`Priority`] what came first. It has room for `capacity` items of each
+/// priority, so what is less urgent never takes the room of what is more so.
+#[must_use]
+pub fn link_by_priority<T: Accounted<S>, S: Label>(capacity: usize, queued: S, receiver: S) -> (PrioritySender<T, S>, LinkReceiver<T, S>) {
+    let (senders, receiver) = joined(Priority::ALL.map(|_| capacity), queued, receiver);
+    (PrioritySender(senders), receiver)
+}
+
+/// The sending end of a [`link_by_priority`].
+pub struct PrioritySender<T, S>([LinkSender<T, S>; Priority::ALL.len()]);
+
+impl<T, S: Clone> Clone for PrioritySender<T, S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Accounted<S>, S: Label> PrioritySender<T, S> {
+    /// Queues an item, waiting for room behind those of its priority who wait already.
+    ///
+    /// # Errors
+    /// The item comes back when no receiver is left or `cancel` is raised.
+    pub fn send(&self, priority: Priority, item: T, cancel: &Cancel) -> Result<(), Undelivered<T>> {
+        self.0[priority as usize].send(item, cancel)
+    }
+
+    /// Items that wait now.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.0.iter().map(LinkSender::queued).sum()
+    }
 }
 
 impl<T: Accounted<S>, S: Label> LinkSender<T, S> {

@@ -7,7 +7,8 @@ mod toy;
 use std::thread;
 
 use buffer_accounting::{Cancel, Space};
-use scheduler::{LinkReceiver, LinkSender, Undelivered, link, link_with_lane};
+use scheduler::policy::Priority;
+use scheduler::{LinkReceiver, LinkSender, Undelivered, link, link_by_priority, link_with_lane};
 use toy::{Buffer, Kind, Part, books, buffer, in_use};
 
 fn press_link(capacity: usize) -> (LinkSender<Buffer, Part>, LinkReceiver<Buffer, Part>) {
@@ -106,6 +107,30 @@ fn a_lane_goes_first_and_keeps_the_receiver_open() {
     assert_eq!(waiting.join().unwrap(), Some(4));
     drop(lane);
     assert!(receiver.receive(&Cancel::never()).is_none());
+    assert_eq!(in_use(&books), 0);
+}
+
+#[test]
+fn what_is_most_urgent_goes_first_and_of_the_same_urgency_what_came_first() {
+    let books = books(1000);
+    let (sender, receiver) = link_by_priority(2, Part::QueuedPress, Part::Press);
+    let never = Cancel::never();
+    for (bytes, priority) in
+        [(1, Priority::Low), (2, Priority::Normal), (3, Priority::Critical), (4, Priority::Normal), (5, Priority::High)]
+    {
+        sender.send(priority, buffer(&books, bytes), &never).unwrap();
+    }
+    // A full lane of one priority holds up no other.
+    let (late, cancel) = (sender.clone(), Cancel::new());
+    let (item, flag) = (buffer(&books, 6), cancel.clone());
+    let waiting = thread::spawn(move || late.send(Priority::Normal, item, &flag));
+    sender.send(Priority::Critical, buffer(&books, 7), &never).unwrap();
+    assert_eq!(sender.queued(), 6);
+    cancel.cancel();
+    assert!(matches!(waiting.join().unwrap(), Err(Undelivered::Cancelled(item)) if item.len() == 6));
+    drop(sender);
+    let received: Vec<_> = std::iter::from_fn(|| receiver.receive(&never).map(|item| item.len())).collect();
+    assert_eq!(received, [3, 7, 5, 2, 4, 1]);
     assert_eq!(in_use(&books), 0);
 }
 
