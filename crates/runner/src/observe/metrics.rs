@@ -83,7 +83,13 @@ impl Sources {
 
 /// The pipeline is done with a job: counts the proofs that did not verify.
 pub(crate) fn verified(outcome: &Outcome<JobProof>) {
-    let (rejected, retried) = match outcome {
+    let (rejected, retried) = rejections(outcome);
+    telemetry::proofs_rejected(rejected, retried);
+}
+
+/// How many proofs of a job did not verify, and how many partitions were therefore proved again.
+fn rejections(outcome: &Outcome<JobProof>) -> (u64, u64) {
+    match outcome {
         Ok(proof) => (proof.reproved.len() as u64, proof.reproved.len() as u64),
         Err(JobError::Stage { error, .. }) => {
             let error: &(dyn std::error::Error + 'static) = error.as_ref();
@@ -93,8 +99,7 @@ pub(crate) fn verified(outcome: &Outcome<JobProof>) {
             }
         }
         Err(_) => (0, 0),
-    };
-    telemetry::proofs_rejected(rejected, retried);
+    }
 }
 
 /// A job's proof was handed out.
@@ -192,4 +197,23 @@ mod allocator {
     pub(super) const NAME: &str = "system";
 
     pub(super) fn publish(_made: impl FnOnce() -> u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use groth16_assembly::VerifyError;
+
+    use super::*;
+
+    #[test]
+    fn proofs_that_did_not_verify_are_counted_whether_the_next_one_did_or_not() {
+        let proved = |reproved| Ok(JobProof { partitions: 10, bytes: Vec::new(), reproved });
+        assert_eq!(rejections(&proved(vec![])), (0, 0));
+        assert_eq!(rejections(&proved(vec![7, 3])), (2, 2));
+        let error = FinalizeError::Verify { partition: 3, rejected: 2, source: VerifyError::Rejected };
+        assert_eq!(rejections(&Err(JobError::Stage { stage: "finalize", error: Box::new(error) })), (2, 1));
+        let other = pipeline_stage::AcquireError::UnknownSpace { space: Space::Host };
+        assert_eq!(rejections(&Err(JobError::Stage { stage: "parse", error: Box::new(other) })), (0, 0));
+        assert_eq!(rejections(&Err(JobError::Cancelled)), (0, 0));
+    }
 }
