@@ -257,4 +257,20 @@ mod tests {
         }
         assert!(matches!(judge(b"\xff\xfe /metrics HTTP/1.1\r\n\r\n"), Answer::Refused(..)));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_request_breaks_it(head in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            // Whatever gets the page asked for it.
+            if let Answer::Page { .. } = judge(&head) {
+                proptest::prop_assert!(head.starts_with(b"GET /metrics") || head.starts_with(b"HEAD /metrics"));
+            }
+        }
+
+        #[test]
+        fn what_follows_the_first_line_does_not_count(rest in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            let request = [b"GET /metrics HTTP/1.1\r\n".as_slice(), &rest].concat();
+            proptest::prop_assert_eq!(judge(&request), Answer::Page { body: true });
+        }
+    }
 }
