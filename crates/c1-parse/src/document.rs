@@ -136,6 +136,8 @@ impl Job<'_> {
                         same_shape(lexer, seal_proof, size)?;
                     }
                     self.check_size(size.bytes(), || lexer.here())?;
+                    // A file of another registered proof than expected is refused when it names it.
+                    let proof = proof.or(self.expected.seal_proof.filter(|proof| proof.sector_size == size));
                     Ok((size, self.partitions(lexer, size, proof)?))
                 })?;
                 draft.vanilla = Some((size, partitions));

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::proof::DecodedSize;
+
 /// Bytes of a node of the graph, and of a digest.
 pub const NODE_BYTES: u64 = 32;
 /// Parents of a node in the depth-robust graph of its own layer.
@@ -211,6 +213,12 @@ impl SealProof {
             (_, true) => 10,
             (_, false) => 1,
         }
+    }
+
+    /// Bytes that one decoded partition takes from the ledger at most.
+    #[must_use]
+    pub fn partition_bytes(self) -> u64 {
+        DecodedSize::of(self.sector_size).partition
     }
 
     /// Challenges of one partition.

@@ -3,32 +3,26 @@
 use std::sync::Arc;
 
 use buffer_accounting::PoolSource;
-use circuit_synth::{evaluate_scratch_bytes, witness_bytes_max};
 use pipeline_stage::{Cancel, Class, Ledger, Request, Reservation, Space, StageName};
-use prover_backend::{ConstraintMatrices, Domain, ProverBackend};
+use prover_backend::ProverBackend;
 use scheduler::policy::Priority;
 use scheduler::{Envelope, JobHandle, PrioritySender, StageTimes, Topology, WorkerSpec, link, link_by_priority, link_with_lane};
 
 use crate::error::EngineError;
 use crate::items::{JobItem, JobProof};
 use crate::keys::CircuitKeys;
-use crate::quotient::{buffer_bytes, quotient_bytes};
+use crate::plan::{self, JobSize, MemoryPlan, QUEUE, RETURN_LANE, Workload};
 use crate::stages::{BlindingSource, FinalizeStage, MsmStage, NttStage, ParseStage, SynthStage, hand_out};
 use crate::statement::Statement;
-use crate::sums::sums_scratch_bytes;
 use crate::transform_buffers::TransformBuffers;
-
-/// Partitions that can wait to be proved again. Each holds its compact witness.
-const RETURN_LANE: usize = 2;
 
 /// How an engine is built.
 #[derive(Clone)]
 pub struct EngineConfig {
     /// Threads that synthesise, one partition each. More than one overlaps partitions where there are cores to spare.
     pub synth_threads: usize,
-    /// Bytes that the jobs in parsing, in front of synthesis and in synthesis hold at most, beside witnesses: two jobs' vanilla proofs, say.
-    /// An engine whose budget has no room for them besides everything else does not start.
-    pub jobs_bytes: u64,
+    /// What jobs hold besides witnesses. An engine whose budget has no room for it besides everything else does not start.
+    pub jobs: JobSize,
     /// How often an item is tried again after an error that may pass, in each stage that has its item still whole.
     pub retries: u32,
     /// Where blinding comes from.
@@ -39,58 +33,7 @@ pub struct EngineConfig {
 
 impl Default for EngineConfig {
     fn default() -> Self {
-        Self { synth_threads: 1, jobs_bytes: 0, retries: 2, blinding: BlindingSource::os(), stop: Cancel::new() }
-    }
-}
-
-/// What an engine needs, in bytes of host memory: transforms and sums are set aside when it starts, the rest must be left free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// Two transform buffers and the transform's scratch, for the largest circuit.
-    pub transforms: u64,
-    /// One buffer of domain size: with one or two of them set aside besides, the next partition is transformed while h of this one waits
-    /// for or is in the sums.
-    pub spare_buffer: u64,
-    /// Scratch of the sums.
-    pub sums: u64,
-    /// The witnesses being made, if every variable were full-size. Witnesses that are made wait for transforms and sums, whose memory is set
-    /// aside, so they always go; with room for the ones being made, synthesis never waits for bytes that nobody will return.
-    pub witnesses: u64,
-    /// Vanilla proofs and the like, as configured.
-    pub jobs: u64,
-}
-
-impl Need {
-    /// The need of the largest of some circuits, each part by itself.
-    ///
-    /// # Errors
-    /// [`EngineError::NoCircuit`], [`EngineError::Backend`] for a circuit above the largest domain.
-    pub fn of(circuits: &[Arc<CircuitKeys>], backend: &dyn ProverBackend, config: &EngineConfig) -> Result<Self, EngineError> {
-        let mut need: Option<Self> = None;
-        for keys in circuits {
-            let domain = Domain::for_rows(keys.circuit().rows())?;
-            let one = Self {
-                transforms: quotient_bytes(domain) + backend.ntt_scratch_bytes(domain.log2_size()).max(evaluate_scratch_bytes(domain)),
-                spare_buffer: buffer_bytes(domain),
-                sums: sums_scratch_bytes(keys, backend),
-                witnesses: config.synth_threads.max(1) as u64 * witness_bytes_max(keys.circuit().variables()),
-                jobs: config.jobs_bytes,
-            };
-            need = Some(need.map_or(one, |n| Self {
-                transforms: n.transforms.max(one.transforms),
-                spare_buffer: n.spare_buffer.max(one.spare_buffer),
-                sums: n.sums.max(one.sums),
-                witnesses: n.witnesses.max(one.witnesses),
-                jobs: n.jobs,
-            }));
-        }
-        need.ok_or(EngineError::NoCircuit)
-    }
-
-    /// The least that makes progress.
-    #[must_use]
-    pub fn least(&self) -> u64 {
-        self.transforms + self.sums + self.witnesses + self.jobs
+        Self { synth_threads: 1, jobs: JobSize::default(), retries: 2, blinding: BlindingSource::os(), stop: Cancel::new() }
     }
 }
 
@@ -101,19 +44,47 @@ type Submissions<S> = PrioritySender<Envelope<JobItem<<S as Statement>::Job>, Jo
 pub struct Engine<S: Statement> {
     submit: Submissions<S>,
     topology: Topology,
+    plan: MemoryPlan,
 }
 
-fn set_aside(ledger: &Ledger, stage: StageName, bytes: u64, stop: &Cancel) -> Result<Reservation, EngineError> {
+/// The plan with the most use of what the budget has free, or why there is none.
+fn choose(workload: &Workload, backend: &dyn ProverBackend, ledger: &Ledger) -> Result<MemoryPlan, EngineError> {
+    let usage = ledger.snapshot();
+    let host = usage.spaces().iter().find(|s| s.space == Space::Host);
+    let (budget, in_use) = host.map_or((0, 0), |s| (s.budget, s.in_use));
+    // What jobs hold already is in the plan.
+    let held = in_use.saturating_sub(workload.jobs.held_bytes);
+    let free = budget.saturating_sub(held);
+    let plans = workload.plans(backend);
+    let fit = plans.fit(free);
+    if let Some(plan) = fit.plan {
+        return Ok(plan.clone());
+    }
+    let parts = plans.minimum().sums().iter().filter(|(space, _)| *space == Space::Host);
+    let fewer = (1..workload.synth_threads).rev().find(|n| workload.with_synth_threads(*n).plans(backend).fit(free).plan.is_some());
+    Err(EngineError::Budget {
+        circuit: workload.largest().to_owned(),
+        needed: fit.minimum,
+        parts: parts.map(|(_, sum)| format!("{} for {}", sum.bytes(), sum.what())).collect::<Vec<_>>().join(", "),
+        budget,
+        held,
+        missing: fit.missing,
+        synth_threads: fewer,
+    })
+}
+
+/// Sets aside one sum of the plan. Nothing is waited for: the plan was made for what is free.
+fn set_aside(plan: &MemoryPlan, what: &str, stage: StageName, ledger: &Ledger) -> Result<Option<Reservation>, EngineError> {
+    let bytes = plan.set_aside_as(Space::Host, what);
     let request = Request { space: Space::Host, class: Class::Reserved, stage, bytes };
-    Ok(ledger.reserve(request, stop)?)
+    Ok(if bytes == 0 { None } else { Some(ledger.try_reserve_all(&[request])?) })
 }
 
 impl<S: Statement> Engine<S> {
-    /// Starts the workers and sets aside what transforms and sums need for the largest of `circuits`. When the budget has room for it, one
-    /// or two spare transform buffers are set aside too, so that transforms and sums of different partitions overlap.
+    /// Starts the workers by the plan with the most use of what the budget has free ([`Workload::plans`]), and sets aside what it says.
     ///
     /// # Errors
-    /// [`EngineError::Budget`] when one partition does not fit, with the numbers; [`EngineError::Thread`].
+    /// [`EngineError::Budget`] when not even the least plan fits, with the numbers and what would fit; [`EngineError::Thread`].
     pub fn start(
         statement: S,
         circuits: &[Arc<CircuitKeys>],
@@ -121,55 +92,41 @@ impl<S: Statement> Engine<S> {
         ledger: &Ledger,
         config: &EngineConfig,
     ) -> Result<Self, EngineError> {
-        let need = Need::of(circuits, backend.as_ref(), config)?;
-        let usage = ledger.snapshot();
-        let host = usage.spaces().iter().find(|s| s.space == Space::Host);
-        let (budget, held) = host.map_or((0, 0), |s| (s.budget, s.in_use));
-        let free = budget.saturating_sub(held);
-        if need.least() > free {
-            let circuit = circuits.iter().max_by_key(|keys| keys.circuit().rows()).map_or("", |keys| keys.circuit().name());
-            return Err(EngineError::Budget {
-                circuit: circuit.to_owned(),
-                needed: need.least(),
-                transforms: need.transforms,
-                sums: need.sums,
-                witnesses: need.witnesses,
-                jobs: need.jobs,
-                budget,
-                held,
-            });
+        if circuits.is_empty() {
+            return Err(EngineError::NoCircuit);
         }
-        // Spare buffers only when half is free afterwards, for witnesses that wait.
-        let spare = (1..=2u64).rev().find(|n| need.least() + n * need.spare_buffer <= free / 2).unwrap_or(0);
-        let buffers = (2 + spare) * need.spare_buffer;
+        let workload = Workload::of(circuits, config.jobs, config.synth_threads)?;
+        let plan = choose(&workload, backend.as_ref(), ledger)?;
+        let reserved = |what, stage| set_aside(&plan, what, stage, ledger);
+        let (parsing, synthesis) = (reserved(plan::PARSING, StageName::Parse)?, reserved(plan::SYNTHESIS, StageName::Synth)?);
         // Apart, so that buffers that are kept for the next partition never take the scratch's bytes.
-        let scratch = set_aside(ledger, StageName::Ntt, need.transforms.saturating_sub(2 * need.spare_buffer), &config.stop)?;
-        let buffers = PoolSource::Reservation(set_aside(ledger, StageName::Ntt, buffers, &config.stop)?);
-        let sums = set_aside(ledger, StageName::Msm, need.sums, &config.stop)?;
+        let (buffers, scratch) = (reserved(plan::BUFFERS, StageName::Ntt)?, reserved(plan::SCRATCH, StageName::Ntt)?);
+        let buffers = buffers.map_or_else(|| PoolSource::Ledger(ledger.clone()), PoolSource::Reservation);
+        let sums = reserved(plan::SUMS, StageName::Msm)?;
 
         let statement = Arc::new(statement);
         let mut topology = Topology::new(ledger.clone(), &config.stop);
         let spec = |stage| WorkerSpec { retries: config.retries, ..WorkerSpec::new(stage) };
-        // A queue of one keeps the stage behind it fed; what bounds memory is the permit in each item.
-        let (submit, jobs) = link_by_priority(1, StageName::QueuedParse, StageName::Parse);
-        let (to_synth, partitions) = link(1, StageName::QueuedSynth, StageName::Synth);
-        let (to_ntt, back, witnesses) = link_with_lane(1, RETURN_LANE, StageName::QueuedNtt, StageName::Ntt);
-        let (to_msm, quotients) = link(1, StageName::QueuedMsm, StageName::Msm);
-        let (to_finalize, summed) = link(1, StageName::QueuedFinalize, StageName::Finalize);
+        let (submit, jobs) = link_by_priority(QUEUE, StageName::QueuedParse, StageName::Parse);
+        let (to_synth, partitions) = link(QUEUE, StageName::QueuedSynth, StageName::Synth);
+        let (to_ntt, back, witnesses) = link_with_lane(QUEUE, RETURN_LANE, StageName::QueuedNtt, StageName::Ntt);
+        let (to_msm, quotients) = link(QUEUE, StageName::QueuedMsm, StageName::Msm);
+        let (to_finalize, summed) = link(QUEUE, StageName::QueuedFinalize, StageName::Finalize);
 
         let parse = Arc::clone(&statement);
-        topology.stage(&spec(StageName::Parse), jobs, to_synth, move || ParseStage(Arc::clone(&parse)))?;
-        let synth = WorkerSpec { threads: config.synth_threads, ..spec(StageName::Synth) };
+        let parser = WorkerSpec { reservation: parsing, ..spec(StageName::Parse) };
+        topology.stage(&parser, jobs, to_synth, move || ParseStage(Arc::clone(&parse)))?;
+        let synth = WorkerSpec { threads: config.synth_threads, reservation: synthesis, ..spec(StageName::Synth) };
         topology.stage(&synth, partitions, to_ntt, move || SynthStage { statement: Arc::clone(&statement), back: back.clone() })?;
-        let ntt = WorkerSpec { reservation: Some(scratch), ..spec(StageName::Ntt) };
+        let ntt = WorkerSpec { reservation: scratch, ..spec(StageName::Ntt) };
         let (transform_backend, buffers) = (Arc::clone(&backend), Arc::new(TransformBuffers::new(buffers)));
         topology
             .stage(&ntt, witnesses, to_msm, move || NttStage { backend: Arc::clone(&transform_backend), buffers: Arc::clone(&buffers) })?;
-        let msm = WorkerSpec { reservation: Some(sums), ..spec(StageName::Msm) };
+        let msm = WorkerSpec { reservation: sums, ..spec(StageName::Msm) };
         topology.stage(&msm, quotients, to_finalize, move || MsmStage(Arc::clone(&backend)))?;
         let blinding = config.blinding.clone();
         topology.stage(&spec(StageName::Finalize), summed, hand_out, move || FinalizeStage(blinding.clone()))?;
-        Ok(Self { submit, topology })
+        Ok(Self { submit, topology, plan })
     }
 
     /// Submits a job; waits while the first queue is full. A job submitted after the engine was stopped is cancelled.
@@ -187,6 +144,12 @@ impl<S: Statement> Engine<S> {
         handle
     }
 
+    /// What the engine holds at most.
+    #[must_use]
+    pub fn plan(&self) -> &MemoryPlan {
+        &self.plan
+    }
+
     /// Times of the stages so far.
     #[must_use]
     pub fn times(&self) -> Arc<StageTimes> {
@@ -197,7 +160,7 @@ impl<S: Statement> Engine<S> {
     ///
     /// An engine that is dropped instead gives up its jobs; workers that do not heed that within half a minute are named in the log.
     pub fn finish(self) {
-        let Self { submit, topology } = self;
+        let Self { submit, topology, .. } = self;
         drop(submit);
         topology.drain();
     }

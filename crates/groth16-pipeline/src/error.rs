@@ -9,37 +9,36 @@ use prover_backend::BackendError;
 /// Why the engine did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The budget cannot hold one partition.
+    /// The budget cannot hold the least plan.
     #[error(
-        "proving {circuit} needs at least {needed} bytes of host memory ({transforms} for the transforms, {sums} for the sums, {witnesses} for the witnesses being made, {jobs} for the jobs' inputs), the budget is {budget} bytes with {held} in use: raise the budget"
+        "proving {circuit} needs at least {needed} bytes of host memory ({parts}), the budget is {budget} bytes with {held} in use besides: raise the budget by {missing} bytes{}",
+        match .synth_threads { Some(n) => format!(", or synthesise with {n} at a time"), None => String::new() }
     )]
     Budget {
         /// The largest circuit asked for.
         circuit: String,
         /// Bytes needed at least.
         needed: u64,
-        /// Of which for transform buffers and scratch.
-        transforms: u64,
-        /// Of which for the sums.
-        sums: u64,
-        /// Of which for the witnesses being made, at worst.
-        witnesses: u64,
-        /// Of which for vanilla proofs and the like.
-        jobs: u64,
+        /// What they are for.
+        parts: String,
         /// Bytes the budget has.
         budget: u64,
-        /// Bytes in use already.
+        /// Bytes in use already, besides what the jobs hold.
         held: u64,
+        /// Bytes that are missing.
+        missing: u64,
+        /// With so many threads of synthesis it would fit.
+        synth_threads: Option<usize>,
     },
     /// No circuit to prove.
     #[error("an engine needs the keys of at least one circuit")]
     NoCircuit,
+    /// The counts of a circuit are out of range.
+    #[error("{0}")]
+    Circuit(#[from] groth16_srs::SrsError),
     /// Reservation failed.
     #[error("{0}")]
     Memory(#[from] AcquireError),
-    /// The circuit is too large for a domain.
-    #[error("{0}")]
-    Backend(#[from] BackendError),
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}")]
     Thread(#[from] std::io::Error),
@@ -49,8 +48,8 @@ impl Classified for EngineError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Budget { .. } | Self::NoCircuit => ErrorClass::Fatal,
+            Self::Circuit(error) => error.class(),
             Self::Memory(error) => error.class(),
-            Self::Backend(error) => error.class(),
             Self::Thread(_) => ErrorClass::Retryable,
         }
     }

@@ -13,12 +13,6 @@ use crate::transform_buffers::{ScalarBuffer, TransformBuffers};
 /// Scalars a task of the pointwise steps works on.
 const POINTWISE_CHUNK: usize = 1 << 12;
 
-/// Bytes that [`quotient`] holds at its peak besides the transform's scratch: two buffers of domain size.
-#[must_use]
-pub(crate) fn quotient_bytes(domain: Domain) -> u64 {
-    2 * buffer_bytes(domain)
-}
-
 /// Bytes of one buffer of domain size.
 #[must_use]
 pub(crate) fn buffer_bytes(domain: Domain) -> u64 {

@@ -2,6 +2,7 @@
 
 use blstrs::Scalar;
 use groth16_assembly::Sums;
+use groth16_srs::CircuitCounts;
 use pipeline_stage::StageContext;
 use prover_backend::{BackendError, ConstraintMatrices, Matrix, Msm, ProverBackend, Scalars, SelectedWitness, WitnessView};
 
@@ -34,13 +35,16 @@ pub fn sums(
     })
 }
 
-/// Bytes of scratch that [`sums`] takes from the ledger at most: the sums run one after the other.
+/// Name and bytes of scratch that each of the [`sums`] takes from the ledger at most; they run one after the other.
 #[must_use]
-pub(crate) fn sums_scratch_bytes(keys: &CircuitKeys, backend: &dyn ProverBackend) -> u64 {
-    use prover_backend::BaseSource;
-    let key = keys.proving_key();
-    let g1 = [key.h().len(), key.l().len(), key.a().len(), key.b_g1().len()];
-    let g1 = g1.map(|points| Msm::<blstrs::G1Affine>::msm_scratch_bytes(backend, points));
-    let g2 = Msm::<blstrs::G2Affine>::msm_scratch_bytes(backend, key.b_g2().len());
-    g1.into_iter().chain([g2]).max().unwrap_or(0)
+pub(crate) fn sums_scratch_bytes(counts: &CircuitCounts, backend: &dyn ProverBackend) -> [(&'static str, u64); 5] {
+    let g1 = |points: u64| Msm::<blstrs::G1Affine>::msm_scratch_bytes(backend, points as usize);
+    let g2 = |points: u64| Msm::<blstrs::G2Affine>::msm_scratch_bytes(backend, points as usize);
+    [
+        ("h", g1(counts.h_query())),
+        ("l", g1(counts.auxiliary())),
+        ("a", g1(counts.a_query())),
+        ("b_g1", g1(counts.b_query())),
+        ("b_g2", g2(counts.b_query())),
+    ]
 }

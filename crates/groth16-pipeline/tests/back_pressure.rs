@@ -10,10 +10,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use bls12_381_layout::Affine;
 use blstrs::Scalar;
 use cpu_backend::CpuBackend;
-use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, ParsedPartition, Statement, Synthesized};
+use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, JobSize, ParsedPartition, Statement, Synthesized};
 use pipeline_stage::{Class, Failed, Ledger, Space, StageContext, StageName};
 use prover_backend::{BackendError, BaseSource, Coset, FixedBase, FixedBaseTable, Msm, Ntt, ProverBackend, Scalars};
-use toy::{Squarings, Toy, ToyError, ToyJob, ToyPartition, keys};
+use toy::{Squarings, Toy, ToyError, ToyJob, ToyPartition, assert_within_plan, keys};
 
 const JOBS: usize = 6;
 const PARTITIONS: usize = 5;
@@ -139,7 +139,10 @@ fn fast_synthesis_waits_for_slow_transforms_that_never_wait_for_it() {
         most: Default::default(),
     });
     let dynamic: Arc<dyn ProverBackend> = Arc::clone(&backend) as Arc<dyn ProverBackend>;
-    let engine = Engine::start(Counted(made), &[Arc::clone(&keys)], dynamic, &ledger, &EngineConfig::default()).unwrap();
+    let jobs = JobSize { parsed_bytes: 1000, partition_bytes: 1000, ..JobSize::default() };
+    let config = EngineConfig { jobs, ..EngineConfig::default() };
+    let engine = Engine::start(Counted(made), &[Arc::clone(&keys)], dynamic, &ledger, &config).unwrap();
+    let plan = engine.plan().clone();
     let partitions = |job: u64| -> Vec<_> {
         (0..PARTITIONS as u64).map(|i| Squarings { rounds: 20, x: Some(Scalar::from(1 + 100 * job + i)), lie_at: None }).collect()
     };
@@ -152,6 +155,7 @@ fn fast_synthesis_waits_for_slow_transforms_that_never_wait_for_it() {
     let times = engine.times();
     engine.finish();
     assert_eq!(ledger.snapshot().in_use(Space::Host), 0);
+    assert_within_plan(&plan, &ledger);
     let ntt = times.stage(StageName::Ntt);
     assert_eq!(ntt.items, (JOBS * PARTITIONS) as u64);
     // At the start, and at the end if the last witness is made but not handed over yet.

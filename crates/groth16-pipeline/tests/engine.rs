@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bellperson::groth16::{Proof, VerifyingKey, prepare_verifying_key, verify_proof};
 use blstrs::{Bls12, Scalar};
 use cpu_backend::CpuBackend;
-use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, EngineError, JobError, JobProof, Need};
+use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, EngineError, JobError, JobProof, JobSize, Workload};
 use pipeline_stage::{Cancel, Class, ErrorClass, Ledger, Space, StageContext, StageName};
 use prover_backend::ProverBackend;
 use toy::{Squarings, Toy, ToyJob, keys};
@@ -117,17 +117,19 @@ fn the_least_budget_proves_and_less_is_refused_with_the_numbers() {
     let (backend, context) = (backend(), StageContext::unlimited(StageName::Setup));
     let keys = keys(folder.path(), 300, backend.as_ref(), &context);
     let circuits = [Arc::clone(&keys)];
-    // Two partitions in front of and in synthesis, one being given.
-    let config = EngineConfig { jobs_bytes: 3 * 1000, ..EngineConfig::default() };
-    let need = Need::of(&circuits, backend.as_ref(), &config).unwrap();
-    let tight = ledger(need.least() - 1);
+    let jobs = JobSize { parsed_bytes: 1000, partition_bytes: 1000, ..JobSize::default() };
+    let config = EngineConfig { jobs, ..EngineConfig::default() };
+    let plans = Workload::of(&circuits, jobs, config.synth_threads).unwrap().plans(backend.as_ref());
+    let least = plans.minimum().total(Space::Host);
+    let tight = ledger(least - 1);
     match Engine::start(Toy, &circuits, Arc::clone(&backend), &tight, &config) {
-        Err(EngineError::Budget { needed, budget, .. }) => assert_eq!((needed, budget), (need.least(), need.least() - 1)),
+        Err(EngineError::Budget { needed, budget, missing, .. }) => assert_eq!((needed, budget, missing), (least, least - 1, 1)),
         other => panic!("{:?}", other.err()),
     }
     assert_eq!(in_use(&tight), 0);
-    let enough = ledger(need.least());
+    let enough = ledger(least);
     let engine = Engine::start(Toy, &circuits, backend, &enough, &config).unwrap();
+    assert_eq!(engine.plan(), plans.minimum());
     let good = statements(300, 4);
     let handles: Vec<_> = (0..3).map(|_| engine.submit(job(&keys, good.clone()))).collect();
     // Many jobs of one partition: parsing of the next ones and the growth of witnesses share what is left, first come first served.
@@ -140,7 +142,7 @@ fn the_least_budget_proves_and_less_is_refused_with_the_numbers() {
     }
     engine.finish();
     assert_eq!(in_use(&enough), 0);
-    assert!(enough.snapshot().peak(Space::Host) <= need.least());
+    assert!(enough.snapshot().peak(Space::Host) <= least);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use prover_backend::{ConstraintMatrices, Domain, Matrix};
 
 use crate::SrsError;
+use crate::native::{SectionKind, layout};
 
 /// log2 of the smallest domain whose circuits count as production: every official circuit that goes on chain for real storage with a
 /// large proof (PoRep and SnapDeals of 32 and 64 GiB, WindowPoSt) has 2^27, the test sizes at most 2^23.
@@ -156,6 +157,19 @@ impl CircuitCounts {
         let vk = 3 * 96 + 3 * 192 + 4 + 96 * self.inputs;
         let g1 = self.h_query() + self.auxiliary + self.a_query + self.b_query;
         vk + 5 * 4 + 96 * g1 + 192 * self.b_query
+    }
+
+    /// Bytes of the native key of this circuit, as a file and as a map.
+    #[must_use]
+    pub fn native_bytes(&self) -> u64 {
+        layout(self).1
+    }
+
+    /// Name and bytes of each section of the native key that a prover reads, without padding: h, l, a, b_g1, b_g2.
+    #[must_use]
+    pub fn native_sections(&self) -> [(&'static str, u64); 5] {
+        [SectionKind::H, SectionKind::L, SectionKind::A, SectionKind::BG1, SectionKind::BG2]
+            .map(|kind| (kind.name(), kind.points(self) * kind.point_bytes()))
     }
 }
 

@@ -13,6 +13,7 @@ mod resources;
 mod session;
 mod signals;
 mod store;
+mod workload;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use buffer_accounting::Accounted;
-use c1_parse::{C1, Partition, SectorSize};
+use c1_parse::{C1, Partition, SealProof, SectorSize};
 use filecoin_circuits::CircuitError;
 use groth16_pipeline::{CircuitKeys, ParsedPartition, Statement, Synthesized};
 use pipeline_stage::{Classified, ErrorClass, Failed, Lease, StageContext, StageName};
@@ -18,6 +18,8 @@ use crate::input::{SectorArgs, read_c1};
 pub(crate) struct SectorJob {
     /// The file.
     pub(crate) path: PathBuf,
+    /// Its registered proof.
+    pub(crate) seal_proof: SealProof,
     /// Its content, when it cannot be read again or need not be.
     pub(crate) c1: Option<C1>,
 }
@@ -79,12 +81,12 @@ impl Statement for Porep {
         announce: &mut dyn FnMut(usize),
         give: &mut dyn FnMut(ParsedPartition<PartitionBody>),
     ) -> Result<(), Failed<SectorJob, SectorError>> {
-        let SectorJob { path, c1 } = job;
+        let SectorJob { path, seal_proof, c1 } = job;
         let c1 = match c1 {
             Some(c1) => c1,
-            None => match read_c1(&path, &self.sector, context) {
+            None => match read_c1(&path, &self.sector, Some(seal_proof), context) {
                 Ok(c1) => c1,
-                Err(error) => return Err(Failed::with_input(SectorError::Input(error), SectorJob { path, c1: None })),
+                Err(error) => return Err(Failed::with_input(SectorError::Input(error), SectorJob { path, seal_proof, c1: None })),
             },
         };
         let size = c1.seal_proof.sector_size;

@@ -31,7 +31,11 @@ pub(crate) fn memory_budget(config: &Config, machine: &Machine) -> Result<u64, F
     }
 }
 
-fn automatic(machine: &Machine) -> Result<u64, Failure> {
+/// What the machine and the control group leave, less a margin.
+///
+/// # Errors
+/// As for [`memory_budget`].
+pub(crate) fn automatic(machine: &Machine) -> Result<u64, Failure> {
     let Some(facts) = BudgetFacts::of(machine, None) else {
         let why = machine.problems.join("; ");
         return Err(Failure::new(
@@ -62,6 +66,15 @@ pub(crate) fn threads(config: &Config, machine: &Machine) -> usize {
     match config.threads.value {
         Threads::Count(count) => count,
         Threads::Auto => usize::try_from(machine.cpu.usable).unwrap_or(1).max(1),
+    }
+}
+
+/// The number of partitions to synthesise at a time. Each takes one thread and a witness; one of them keeps up with transforms and sums on
+/// the CPU.
+pub(crate) fn synth_threads(config: &Config) -> usize {
+    match config.synth_threads.value {
+        Threads::Count(count) => count,
+        Threads::Auto => 1,
     }
 }
 

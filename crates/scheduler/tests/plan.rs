@@ -51,6 +51,7 @@ fn limits_hold_for_every_way_of_adding_up() {
     assert_eq!((plan.set_aside(Space::Host), plan.set_aside_for(Space::Host, Step::Blur)), (100, 100));
     assert_eq!((plan.class(Space::Host, Class::Free), plan.cell(Space::Host, Class::Free, Step::Blur)), (100, 100));
     assert_eq!(plan.set_aside_for(Space::Host, Step::Read), 0);
+    assert_eq!((plan.set_aside_as(Space::Host, "frames"), plan.set_aside_as(Space::Host, "tiles")), (100, 0), "tiles are not set aside");
     assert_eq!(plan.rows().count(), 5, "a row of nothing is no row");
 }
 

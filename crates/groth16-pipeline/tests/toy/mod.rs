@@ -156,3 +156,24 @@ impl Statement for Toy {
         Ok(Synthesized { witness, public_inputs })
     }
 }
+
+/// Every peak of the books is within the plan: of each cell, of each class, and of all. Idle buffers are looked at by class alone: between two
+/// users one stands in the name of the last stage for a moment.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub(crate) fn assert_within_plan(plan: &groth16_pipeline::MemoryPlan, ledger: &pipeline_stage::Ledger) {
+    use buffer_accounting::Label;
+    use pipeline_stage::Space;
+    let snapshot = ledger.snapshot();
+    snapshot.check().unwrap();
+    for (space, class, stage, cell) in snapshot.cells().filter(|(space, class, ..)| *space == Space::Host && *class != Class::Idle) {
+        let planned = plan.cell(space, class, stage);
+        let peak = cell.peak_bytes;
+        assert!(peak <= planned, "{} at {}: {peak} bytes, planned {planned}\n{plan}", class.name(), stage.name());
+    }
+    for &class in Class::ALL {
+        let (peak, planned) = (snapshot.class(Space::Host, class).peak_bytes, plan.class(Space::Host, class));
+        assert!(peak <= planned, "{}: {peak} bytes, planned {planned}\n{plan}", class.name());
+    }
+    let (peak, planned) = (snapshot.peak(Space::Host), plan.total(Space::Host));
+    assert!(peak <= planned, "{peak} bytes in all, planned {planned}\n{plan}");
+}

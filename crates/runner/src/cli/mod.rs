@@ -1,12 +1,14 @@
 //! The grammar of the command line.
 
 mod params;
+mod plan;
 mod prove;
 mod settings;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use params::{CircuitCommand, ParamsCommand};
+pub(crate) use plan::PlanArgs;
 pub(crate) use prove::{ProveArgs, VerifyArgs};
 pub(crate) use settings::SettingFlags;
 
@@ -45,6 +47,10 @@ pub(crate) enum Command {
     /// Compile circuits, check C1 files against them, tell about them
     #[command(subcommand)]
     Circuit(CircuitCommand),
+    /// Say what memory proving takes at most, stage by stage, and what fits into the budget
+    ///
+    /// Sizes are known without compiling a circuit, so that a machine can be planned for before it is there: give its --memory and --threads.
+    Plan(PlanArgs),
     /// Say what this machine has: cores, vector units, memory and its limit, GPU, disk space, parameters, circuits
     Doctor,
     /// Print the effective configuration and where each value comes from
@@ -77,6 +83,7 @@ impl Command {
                 CircuitCommand::Inputs { .. } => "circuit inputs",
                 CircuitCommand::Info { .. } => "circuit info",
             },
+            Self::Plan(_) => "plan",
             Self::Doctor => "doctor",
             Self::Config => "config",
             Self::Completions { .. } => "completions",

@@ -26,6 +26,9 @@ pub(crate) struct SettingFlags {
     /// Work with this many threads: auto, or a number
     #[arg(long, global = true, value_name = "COUNT")]
     threads: Option<OsString>,
+    /// Synthesise this many partitions at a time: auto, which is one, or a number
+    #[arg(long, global = true, value_name = "COUNT")]
+    synth_threads: Option<OsString>,
     /// Allow development parameters for circuits of production size; such proofs are worthless on a real network
     #[arg(long, global = true)]
     accept_development_parameters: bool,
@@ -57,6 +60,7 @@ impl SettingFlags {
             ("cache_dir", &self.cache_dir),
             ("memory", &self.memory),
             ("threads", &self.threads),
+            ("synth_threads", &self.synth_threads),
             ("stop_grace", &self.stop_grace),
             ("output", &self.output),
             ("progress", &self.progress),

@@ -51,7 +51,7 @@ fn compiled_fields(circuit: &circuit_synth::CompiledCircuit) -> Json {
 /// Evaluates every constraint of the partitions.
 fn check(path: &Path, only: Option<usize>, sector: &SectorArgs, session: &Session<'_>) -> Result<Report, Failure> {
     let name = path.display().to_string();
-    let c1 = read_c1(path, sector, &session.context(StageName::Parse))?;
+    let c1 = read_c1(path, sector, None, &session.context(StageName::Parse))?;
     let partitions = c1.partitions.len();
     if let Some(index) = only
         && index >= partitions
@@ -91,7 +91,7 @@ fn check(path: &Path, only: Option<usize>, sector: &SectorArgs, session: &Sessio
 /// The public inputs, as a document that `verify` reads.
 fn inputs(path: &Path, sector: &SectorArgs, session: &Session<'_>) -> Result<Report, Failure> {
     let name = path.display().to_string();
-    let c1 = read_c1(path, sector, &session.context(StageName::Parse))?;
+    let c1 = read_c1(path, sector, None, &session.context(StageName::Parse))?;
     let fields = PublicInputs::of_c1(&name, &c1)?.fields();
     Ok(Report::document(fields))
 }

@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod doctor;
 mod params;
+mod plan;
 mod prove;
 mod verify;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command, config: &Config, bars: &Bars, cancel: &Cance
         Command::Params(ParamsCommand::List) => params::list(config),
         Command::Params(command) => params::run(command, &Session::open(config, bars, cancel)?),
         Command::Circuit(command) => circuit::run(command, &Session::open(config, bars, cancel)?),
+        Command::Plan(arguments) => plan::plan(&arguments, config),
         Command::Doctor => Ok(doctor::examine(config)),
         Command::Config => Ok(config::report(config)),
         Command::Completions { shell } => Ok(completions::script(shell)),

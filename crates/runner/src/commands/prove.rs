@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use buffer_accounting::Label;
 use c1_parse::{SealProof, SectorSize};
-use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, JobError, JobHandle, JobProof};
-use pipeline_stage::{Class, Classified, ErrorClass, Space, StageName};
+use groth16_pipeline::{CircuitKeys, Engine, EngineConfig, JobError, JobHandle, JobProof, JobSize};
+use pipeline_stage::{Classified, ErrorClass, Lease, StageName};
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 use telemetry::{MemorySampler, Stopwatch};
@@ -20,8 +20,10 @@ use crate::input::read_c1;
 use crate::observe::{self, Watch};
 use crate::output::{OutFile, Parameters, Report, Steps, Summary, create_folder};
 use crate::porep::{Porep, SectorJob};
+use crate::resources;
 use crate::session::Session;
 use crate::store;
+use crate::workload::{PlannedJob, job_size};
 
 /// Time between two samples of resident memory.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
@@ -61,12 +63,17 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     let keys = open_keys(&orders, session, &mut steps)?;
     let circuits: Vec<_> = keys.values().cloned().collect();
     let origins = circuits.iter().map(|keys| Parameters::of(keys)).collect();
-    let mut config = EngineConfig { stop: session.cancel.clone(), ..EngineConfig::default() };
-    config.jobs_bytes = jobs_bytes(&orders, config.synth_threads, session);
+    let config = EngineConfig {
+        jobs: planned(&orders),
+        synth_threads: resources::synth_threads(session.config),
+        stop: session.cancel.clone(),
+        ..EngineConfig::default()
+    };
     let statement = Porep { keys, sector: args.sector };
+    let before = session.ledger.snapshot();
     let engine = Engine::start(statement, &circuits, session.backend(), &session.ledger, &config)
         .map_err(|error| Failure::from_part("the pipeline cannot start", &error, Exit::Unavailable))?;
-    let times = engine.times();
+    let (times, plan) = (engine.times(), engine.plan().clone());
     watch.pipeline(Arc::clone(&times));
     let done = run(&engine, orders, session);
     engine.finish();
@@ -77,17 +84,23 @@ pub(crate) fn prove(args: ProveArgs, session: &Session<'_>) -> Result<Report, Fa
     }
     let peak = sampler.stop();
     let elapsed = stopwatch.elapsed().ok();
-    let summary = Summary { steps: &steps, parameters: origins, stages: &times, ledger: &session.ledger, peak, elapsed };
+    let summary = Summary {
+        steps: &steps,
+        parameters: origins,
+        stages: &times,
+        ledger: &session.ledger,
+        plan: &plan,
+        before: &before,
+        peak,
+        elapsed,
+    };
     Ok(report(done, &summary))
 }
 
-/// What vanilla proofs take at most while the pipeline runs, besides those that are held already: one file in parsing, one in front of and one
-/// in each thread of synthesis, each as much as the largest took when it was checked, and the library's form of the partitions in synthesis.
-fn jobs_bytes(orders: &[Order], synth_threads: usize, session: &Session<'_>) -> u64 {
-    let checked = session.ledger.snapshot().class(Space::Host, Class::VanillaProof).peak_bytes;
-    let converted = orders.iter().map(|order| filecoin_circuits::conversion_bytes(order.seal_proof)).max().unwrap_or(0);
-    let synth_threads = synth_threads as u64;
-    (2 + synth_threads) * checked + synth_threads * converted
+/// What the orders hold besides witnesses.
+fn planned(orders: &[Order]) -> JobSize {
+    let held = orders.iter().filter_map(|order| order.job.c1.as_ref()).flat_map(|c1| &c1.partitions).map(Lease::bytes).sum();
+    job_size(orders.iter().map(|order| PlannedJob { seal_proof: order.seal_proof, read_in_turn: order.job.c1.is_none() }), held)
 }
 
 /// Where each proof goes. Files are prepared now, so that a place that cannot be written to is found before the work.
@@ -144,7 +157,7 @@ fn read_orders(args: &ProveArgs, outputs: Vec<Option<(PathBuf, OutFile)>>, sessi
     let alone = args.inputs.len() == 1;
     let mut orders = Vec::with_capacity(args.inputs.len());
     for (path, out) in args.inputs.iter().zip(outputs) {
-        let c1 = read_c1(path, &args.sector, &context)?;
+        let c1 = read_c1(path, &args.sector, None, &context)?;
         let seal_proof = c1.seal_proof;
         if seal_proof.is_non_interactive() {
             return Err(Failure::new(
@@ -165,7 +178,7 @@ fn read_orders(args: &ProveArgs, outputs: Vec<Option<(PathBuf, OutFile)>>, sessi
         let sector_number = c1.sector.map(|sector| sector.number).or(args.sector.sector_number);
         // What can be read again is not held while others are proved.
         let keep = alone || is_stdin(path);
-        let job = SectorJob { path: path.clone(), c1: keep.then_some(c1) };
+        let job = SectorJob { path: path.clone(), seal_proof, c1: keep.then_some(c1) };
         orders.push(Order { job, seal_proof, sector_number, out });
     }
     Ok(orders)

@@ -19,7 +19,7 @@ use crate::store;
 pub(crate) fn verify(args: &VerifyArgs, session: &Session<'_>) -> Result<Report, Failure> {
     let inputs = match (&args.c1, &args.public_inputs) {
         (Some(path), _) => {
-            let c1 = read_c1(path, &args.sector, &session.context(StageName::Parse))?;
+            let c1 = read_c1(path, &args.sector, None, &session.context(StageName::Parse))?;
             PublicInputs::of_c1(&path.display().to_string(), &c1)?
         }
         (None, Some(path)) => PublicInputs::read(path)?,

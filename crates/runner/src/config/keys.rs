@@ -11,6 +11,7 @@ pub(super) const PARAMS_DIR: &str = "params_dir";
 pub(super) const CACHE_DIR: &str = "cache_dir";
 pub(super) const MEMORY: &str = "memory";
 pub(super) const THREADS: &str = "threads";
+pub(super) const SYNTH_THREADS: &str = "synth_threads";
 pub(super) const ACCEPT_DEVELOPMENT_PARAMETERS: &str = "accept_development_parameters";
 pub(super) const STOP_GRACE: &str = "stop_grace";
 pub(super) const OUTPUT: &str = "output";
@@ -55,6 +56,7 @@ pub(crate) const KEYS: &[Key] = &[
     key::<PathBuf>(CACHE_DIR, "PROOFMILL_CACHE_DIR", TomlType::Path),
     key::<MemoryBudget>(MEMORY, "PROOFMILL_MEMORY", TomlType::Text),
     key::<Threads>(THREADS, "PROOFMILL_THREADS", TomlType::TextOrInteger),
+    key::<Threads>(SYNTH_THREADS, "PROOFMILL_SYNTH_THREADS", TomlType::TextOrInteger),
     key::<bool>(ACCEPT_DEVELOPMENT_PARAMETERS, "PROOFMILL_ACCEPT_DEVELOPMENT_PARAMETERS", TomlType::Boolean),
     key::<Duration>(STOP_GRACE, "PROOFMILL_STOP_GRACE", TomlType::Text),
     key::<OutputFormat>(OUTPUT, "PROOFMILL_OUTPUT", TomlType::Text),

@@ -8,7 +8,7 @@ mod watching;
 
 pub(crate) use keys::{KEYS, Key};
 pub(crate) use layers::{FlagValues, Source};
-pub(crate) use value::{Bytes, LogLevel, MemoryBudget, OutputFormat, Progress, Threads, Value};
+pub(crate) use value::{Bytes, LogLevel, MemoryBudget, OutputFormat, Progress, Size, Threads, Value};
 pub(crate) use watching::{BuffersInterval, MetricsAddress};
 
 use std::collections::BTreeMap;
@@ -34,6 +34,7 @@ pub(crate) struct Config {
     cache_dir: Option<Setting<PathBuf>>,
     pub(crate) memory: Setting<MemoryBudget>,
     pub(crate) threads: Setting<Threads>,
+    pub(crate) synth_threads: Setting<Threads>,
     pub(crate) accept_development_parameters: Setting<bool>,
     pub(crate) stop_grace: Setting<Duration>,
     pub(crate) output: Setting<OutputFormat>,
@@ -84,6 +85,7 @@ impl Config {
             cache_dir: layers.get(keys::CACHE_DIR).or_else(|| folder(folders.circuits())),
             memory: layers.get_or(keys::MEMORY, MemoryBudget::Auto),
             threads: layers.get_or(keys::THREADS, Threads::Auto),
+            synth_threads: layers.get_or(keys::SYNTH_THREADS, Threads::Auto),
             accept_development_parameters: layers.get_or(keys::ACCEPT_DEVELOPMENT_PARAMETERS, false),
             stop_grace: layers.get_or(keys::STOP_GRACE, Duration::from_secs(30)),
             output: layers.get_or(keys::OUTPUT, OutputFormat::Text),
@@ -126,6 +128,7 @@ impl Config {
                     keys::CACHE_DIR => shown_folder(self.cache_dir.as_ref()),
                     keys::MEMORY => shown(&self.memory),
                     keys::THREADS => shown(&self.threads),
+                    keys::SYNTH_THREADS => shown(&self.synth_threads),
                     keys::ACCEPT_DEVELOPMENT_PARAMETERS => shown(&self.accept_development_parameters),
                     keys::STOP_GRACE => shown(&self.stop_grace),
                     keys::OUTPUT => shown(&self.output),

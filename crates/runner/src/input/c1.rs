@@ -4,17 +4,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use c1_parse::{C1, C1Error, Limits, parse_reader};
+use c1_parse::{C1, C1Error, Expected, Limits, SealProof, parse_reader};
 use pipeline_stage::StageContext;
 
 use super::SectorArgs;
 use crate::exit::{Exit, Failure};
 
-/// Reads and checks a C1 file; `-` is standard input.
+/// Reads and checks a C1 file; `-` is standard input. One that was read before is expected to be of the same registered proof.
 ///
 /// # Errors
 /// What opening it may give; [`Exit::Data`] with the JSON path for what is wrong in it, or with it.
-pub(crate) fn read_c1(path: &Path, sector: &SectorArgs, context: &StageContext) -> Result<C1, Failure> {
+pub(crate) fn read_c1(path: &Path, sector: &SectorArgs, before: Option<SealProof>, context: &StageContext) -> Result<C1, Failure> {
     let name = path.display().to_string();
     let limits = Limits::default();
     let refused = |error| Failure::from_part(&name, &error, Exit::Data);
@@ -28,7 +28,7 @@ pub(crate) fn read_c1(path: &Path, sector: &SectorArgs, context: &StageContext) 
         }
         Box::new(file)
     };
-    let c1 = parse_reader(reader, &limits, &sector.expected(), context).map_err(refused)?;
+    let c1 = parse_reader(reader, &limits, &Expected { seal_proof: before, ..sector.expected() }, context).map_err(refused)?;
     sector.check(&name, &c1)?;
     Ok(c1)
 }

@@ -99,6 +99,13 @@ impl<C: Label, S: Label> Plan<C, S> {
         self.sums.iter().filter(|(other, sum)| *other == space && sum.is_set_aside_for() == Some(stage)).map(|(_, sum)| sum.bytes()).sum()
     }
 
+    /// Bytes of the sums of this name that are set aside.
+    #[must_use]
+    pub fn set_aside_as(&self, space: Space, what: &str) -> u64 {
+        let named = |sum: &Sum<C, S>| sum.what() == what && sum.is_set_aside_for().is_some();
+        self.sums.iter().filter(|(other, sum)| *other == space && named(sum)).map(|(_, sum)| sum.bytes()).sum()
+    }
+
     /// Bytes that are set aside for all stages together.
     #[must_use]
     pub fn set_aside(&self, space: Space) -> u64 {
