@@ -131,3 +131,29 @@ fn a_full_disk_behind_standard_output_is_an_error() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     finish(place.command().arg("doctor").stdout(full)).refused(74, &["standard output", "No space left"]);
 }
+
+#[test]
+fn a_plan_tells_what_fits_and_what_would() {
+    let place = Place::new();
+    for size in ["2KiB", "8MiB", "512MiB", "32GiB", "64GiB"] {
+        let run = place.run(&["plan", "--sector-size", size, "--jobs", "6", "--memory", "1TiB", "--threads", "64", "--output", "json"]);
+        let object = run.succeeded().object();
+        let bytes = |key: &str| object[key].as_u64().unwrap();
+        assert!(bytes("minimum_bytes") < bytes("planned_bytes") && bytes("planned_bytes") == bytes("recommended_bytes"), "{object}");
+        assert_eq!((object["fits"].as_bool(), object["compiled"].as_bool(), object["next"].is_null()), (Some(true), Some(false), true));
+        assert_eq!(object["plan"]["spaces"][0]["bytes"], bytes("planned_bytes"));
+    }
+    let text = place.run(&["plan", "--sector-size", "2KiB", "--jobs", "6", "--memory", "600MiB", "--threads", "2"]).succeeded().stdout;
+    for word in ["transform buffers", "h_poly", "by class: ", "by stage: ", "--memory ", "one more synthesis thread needs"] {
+        assert!(text.contains(word), "{word:?} is not in {text}");
+    }
+    // Two threads fit where four do not; the least plan is shown with the refusal.
+    let small = ["plan", "--sector-size", "2KiB", "--jobs", "6", "--memory", "600MiB", "--threads", "2", "--synth-threads", "4"];
+    let run = place.run(&small);
+    assert_eq!(run.code, 69, "{}", run.stderr);
+    assert!(run.stderr.contains("--synth-threads 2") && run.stderr.contains("--memory"), "{}", run.stderr);
+    assert!(run.stdout.contains("transform buffers"), "{}", run.stdout);
+    let run = place.run(&["plan", "--sector-size", "32GiB", "--memory", "8GiB", "--output", "json"]);
+    assert_eq!((run.code, run.object()["fits"].as_bool()), (69, Some(false)));
+    assert_eq!(place.run(&["plan", "--sector-size", "2KiB", "--jobs", "0"]).code, 64);
+}

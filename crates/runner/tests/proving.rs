@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use scraping::{check_pages, check_unaccounted, run_scraped};
-use support::{Place, bench_data, finish};
+use support::{Place, assert_within_plan, bench_data, finish};
 use telemetry::Metric;
 
 fn c1(name: &str) -> String {
@@ -98,6 +98,7 @@ fn several_at_once(place: &Place) {
     let proofs = object["proofs"].as_array().unwrap();
     assert_eq!(proofs.len(), 2);
     let summary = &object["summary"];
+    assert_within_plan(summary);
     assert!(summary["resident"]["anonymous_bytes"].as_u64().unwrap() > 0);
     assert!(summary["stages"].as_array().unwrap().iter().all(|stage| stage["items"] == 2), "{summary}");
     place.run(&["verify", "proofs/stdin.proof", "--c1", &c1("porep-2kib/c1.json")]).succeeded();

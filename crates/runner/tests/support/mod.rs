@@ -100,3 +100,15 @@ impl Run {
 pub(crate) fn bench_data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench-data").join(name)
 }
+
+/// No class of host memory, nor all of it, was above the plan in this run's summary.
+#[track_caller]
+pub(crate) fn assert_within_plan(summary: &serde_json::Value) {
+    let rows = |what: &str| summary[what].as_array().unwrap().clone();
+    let host: Vec<_> = rows("buffers").into_iter().chain(rows("budgets")).filter(|row| row["space"] == "host").collect();
+    assert!(host.len() > 5, "{summary}");
+    for row in host {
+        let bytes = |key: &str| row[key].as_u64().unwrap();
+        assert!(bytes("peak_bytes") <= bytes("plan_bytes"), "{row}");
+    }
+}
