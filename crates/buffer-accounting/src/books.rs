@@ -36,7 +36,7 @@ pub(crate) enum Ask {
 /// Place in the queue: by priority, then by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
-    rank: u8,
+    rank: Priority,
     number: u64,
 }
 
@@ -119,7 +119,7 @@ impl Books {
             (Ask::Draw { origin: theirs, .. }, Ask::Draw { origin, .. }) => theirs == origin,
             _ => false,
         };
-        let last = Place { rank: priority.rank(), number: u64::MAX };
+        let last = Place { rank: priority, number: u64::MAX };
         self.fits(ask) && !self.waiting.range(..last).any(|(_, waiter)| ahead(waiter))
     }
 
@@ -204,7 +204,7 @@ impl Books {
 
     /// Queues an ask.
     pub(crate) fn enqueue(&mut self, ask: Ask, priority: Priority, notify: Notify) -> Place {
-        let place = Place { rank: priority.rank(), number: self.number() };
+        let place = Place { rank: priority, number: self.number() };
         self.count_waiting(&ask, true);
         self.waiting.insert(place, Waiter { ask, notify });
         place

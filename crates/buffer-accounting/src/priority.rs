@@ -1,43 +1,33 @@
 //! Who is served first.
 
-/// Who is served first when several wait; within a priority the oldest is.
+/// How urgent something is; the smaller value is served first, and within a priority the oldest is.
 ///
 /// A higher priority overtakes: as long as its requests take all that comes back, lower ones wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Nobody gains from waiting.
-    Low,
-    /// The default.
+    /// Late is worthless: a deadline of seconds.
+    Critical,
+    /// A deadline of minutes or hours.
+    High,
+    /// What nobody waits for in particular.
     #[default]
     Normal,
-    /// Before others.
-    High,
-    /// Before everything else.
-    Critical,
+    /// What may wait for everything else.
+    Low,
 }
 
 impl Priority {
-    /// Every priority, lowest first.
-    pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Critical];
+    /// Every priority, the most urgent first.
+    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Normal, Self::Low];
 
-    /// The name in configuration and logs.
+    /// The name in configuration, logs and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
             Self::Critical => "critical",
-        }
-    }
-
-    /// Smaller is served first.
-    pub(crate) fn rank(self) -> u8 {
-        match self {
-            Self::Critical => 0,
-            Self::High => 1,
-            Self::Normal => 2,
-            Self::Low => 3,
+            Self::High => "high",
+            Self::Normal => "normal",
+            Self::Low => "low",
         }
     }
 }

@@ -325,11 +325,11 @@ proptest! {
             prop_assert_eq!(snapshot.check(), Ok(()));
             // Nobody was served before an older wait of its space and priority, or one of a higher priority that had been there before.
             for (number, priority, space) in served {
-                let ahead = waits.iter().find(|w| w.space == space && w.priority >= priority && w.number < number);
+                let ahead = waits.iter().find(|w| w.space == space && w.priority <= priority && w.number < number);
                 prop_assert!(ahead.is_none(), "{number} overtook {:?}", ahead.map(|w| w.number));
             }
             // Whoever is first of all does not fit, or it would have been served.
-            let first = waits.iter().filter(|_| others.is_empty()).min_by_key(|w| (std::cmp::Reverse(w.priority), w.number));
+            let first = waits.iter().filter(|_| others.is_empty()).min_by_key(|w| (w.priority, w.number));
             if let Some(first) = first {
                 let usage = &snapshot.spaces()[first.space];
                 prop_assert!(first.bytes > usage.budget - usage.in_use, "{} of {} are free for {}", usage.in_use, usage.budget, first.bytes);

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use buffer_accounting::PoolSource;
+use buffer_accounting::{PoolSource, Priority};
 use pipeline_stage::{Cancel, Class, Ledger, Request, Reservation, Space, StageName};
 use prover_backend::ProverBackend;
-use scheduler::policy::Priority;
-use scheduler::{Envelope, JobHandle, PrioritySender, StageTimes, Topology, WorkerSpec, link, link_by_priority, link_with_lane};
+use scheduler::policy::Control;
+use scheduler::{
+    Admission, Envelope, JobHandle, PrioritySender, StageTimes, Ticket, Topology, WorkerSpec, link, link_by_priority, link_with_lane,
+};
 
 use crate::error::EngineError;
-use crate::items::{JobItem, JobProof};
+use crate::items::{JobItem, JobProof, PartitionItem};
 use crate::keys::CircuitKeys;
 use crate::plan::{self, JobSize, MemoryPlan, QUEUE, RETURN_LANE, Workload};
 use crate::stages::{BlindingSource, FinalizeStage, MsmStage, NttStage, ParseStage, SynthStage, hand_out};
@@ -115,7 +117,18 @@ impl<S: Statement> Engine<S> {
 
         let parse = Arc::clone(&statement);
         let parser = WorkerSpec { reservation: parsing, ..spec(StageName::Parse) };
-        topology.stage(&parser, jobs, to_synth, move || ParseStage(Arc::clone(&parse)))?;
+        let synth_threads = config.synth_threads.max(1);
+        let admission = Admission::new(vec![u32::try_from(synth_threads).unwrap_or(u32::MAX), 1, 1, 1], Control::default());
+        let let_in = move |ticket: &Ticket<JobProof>, mut item: PartitionItem<S::Partition>| {
+            let hash = item.place.keys.circuit().hash();
+            let kind = hash.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+            // A partition that is given up returns its bytes here.
+            if let Some(pass) = admission.enter(item.place.priority, kind, ticket.cancel()) {
+                item.place.pass = Some(pass);
+                drop(to_synth.send(Envelope { ticket: ticket.clone(), body: item }, ticket.cancel()));
+            }
+        };
+        topology.stage(&parser, jobs, let_in, move || ParseStage(Arc::clone(&parse)))?;
         let synth = WorkerSpec { threads: config.synth_threads, reservation: synthesis, ..spec(StageName::Synth) };
         topology.stage(&synth, partitions, to_ntt, move || SynthStage { statement: Arc::clone(&statement), back: back.clone() })?;
         let ntt = WorkerSpec { reservation: scratch, ..spec(StageName::Ntt) };
@@ -140,7 +153,7 @@ impl<S: Statement> Engine<S> {
         let (ticket, handle) = self.topology.job();
         let cancel = ticket.cancel().clone();
         // Undelivered: the engine was stopped; dropping the envelope gives the job its outcome.
-        drop(self.submit.send(priority, Envelope { ticket, body: JobItem(job) }, &cancel));
+        drop(self.submit.send(priority, Envelope { ticket, body: JobItem { job, priority } }, &cancel));
         handle
     }
 

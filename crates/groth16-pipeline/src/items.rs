@@ -1,13 +1,14 @@
 //! What travels through the links.
 
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use blstrs::Scalar;
-use buffer_accounting::Accounted;
+use buffer_accounting::{Accounted, Priority};
 use circuit_synth::CompactWitness;
 use groth16_assembly::{PartitionCollector, Sums};
 use pipeline_stage::{Lease, StageName};
-use scheduler::{Envelope, LinkSender};
+use scheduler::{Envelope, LinkSender, Pass};
 
 use crate::error::FinalizeError;
 use crate::keys::CircuitKeys;
@@ -43,9 +44,32 @@ pub(crate) struct Place {
     pub(crate) index: usize,
     pub(crate) keys: Arc<CircuitKeys>,
     pub(crate) collector: Collector,
+    pub(crate) priority: Priority,
+    /// Set when the partition is let in, behind parsing.
+    pub(crate) pass: Option<Pass>,
 }
 
-pub(crate) struct JobItem<J>(pub(crate) J);
+impl Place {
+    /// Tells admission that a stage is done with the partition.
+    pub(crate) fn passed(&mut self, stage: usize, since: Instant) {
+        if let Some(pass) = &mut self.pass {
+            pass.passed(stage, since.elapsed());
+        }
+    }
+}
+
+/// The stages behind admission, as it numbers them.
+pub(crate) mod step {
+    pub(crate) const SYNTH: usize = 0;
+    pub(crate) const NTT: usize = 1;
+    pub(crate) const MSM: usize = 2;
+    pub(crate) const FINALIZE: usize = 3;
+}
+
+pub(crate) struct JobItem<J> {
+    pub(crate) job: J,
+    pub(crate) priority: Priority,
+}
 
 impl<J> Accounted<StageName> for JobItem<J> {
     // A job is small; its buffers are made by the parse stage.

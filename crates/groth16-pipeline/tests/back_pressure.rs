@@ -6,6 +6,8 @@ mod toy;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use bls12_381_layout::Affine;
 use blstrs::Scalar;
@@ -19,8 +21,15 @@ const JOBS: usize = 6;
 const PARTITIONS: usize = 5;
 /// Inverse transforms of a partition: A, B and C from the domain, d from the coset.
 const INVERSE_TRANSFORMS: usize = 4;
-/// Witnesses that are made while the transforms work on one: that one, one in the queue, one that synthesis would like to give.
-const AHEAD: usize = 3;
+/// Witnesses that are made while the transforms work on one: that one, and one for them to go on with. Admission lets no more in than that
+/// once it knows that the transforms are the slow stage.
+const AHEAD: usize = 2;
+/// Partitions until it knows and those are through that went in before: one for each worker, eleven with many synthesis threads.
+const WARM_UP: usize = 14;
+/// Time of a slow inverse transform: by far longer than the synthesis of a toy, on a busy machine too.
+const SLOW: Duration = Duration::from_millis(10);
+/// Synthesis threads that could make far more.
+const MANY: usize = 8;
 /// Witnesses at most: in synthesis, and one in front of and in each of transforms, sums and finalisation.
 const WITNESSES: u64 = 1 + 2 + 2 + 2;
 /// Vanilla proofs at most: in parsing, in front of synthesis, in synthesis.
@@ -71,6 +80,9 @@ struct SlowTransforms {
     inverse_transforms: AtomicUsize,
     ledger: Ledger,
     most: [AtomicU64; 2],
+    /// Witnesses at most behind the first few partitions.
+    most_later: AtomicU64,
+    slow: Duration,
 }
 
 impl SlowTransforms {
@@ -80,6 +92,11 @@ impl SlowTransforms {
         drop(self.made.changed.wait_while(self.made.count.lock().unwrap(), |made| *made < enough).unwrap());
         let snapshot = self.ledger.snapshot();
         snapshot.check().unwrap();
+        if partition >= WARM_UP {
+            let witnesses = snapshot.cells().filter(|cell| cell.1 == Class::Witness).map(|cell| cell.3.buffers).sum();
+            self.most_later.fetch_max(witnesses, Ordering::SeqCst);
+        }
+        thread::sleep(self.slow);
         for (class, most) in [Class::Witness, Class::VanillaProof].into_iter().zip(&self.most) {
             most.fetch_max(snapshot.cells().filter(|cell| cell.1 == class).map(|cell| cell.3.buffers).sum(), Ordering::SeqCst);
         }
@@ -125,8 +142,8 @@ impl ProverBackend for SlowTransforms {
     }
 }
 
-#[test]
-fn fast_synthesis_waits_for_slow_transforms_that_never_wait_for_it() {
+/// Proves everything; the backend with what it saw, and how often the transforms had nothing to do.
+fn run(synth_threads: usize, slow: Duration) -> (Arc<SlowTransforms>, u64) {
     let folder = tempfile::tempdir().unwrap();
     let keys = keys(folder.path(), 20, &CpuBackend::new(), &StageContext::unlimited(StageName::Setup));
     let ledger = Ledger::new(&[(Space::Host, 1 << 30), (Space::Mapped, u64::MAX)]);
@@ -137,10 +154,12 @@ fn fast_synthesis_waits_for_slow_transforms_that_never_wait_for_it() {
         inverse_transforms: AtomicUsize::new(0),
         ledger: ledger.clone(),
         most: Default::default(),
+        most_later: AtomicU64::new(0),
+        slow,
     });
     let dynamic: Arc<dyn ProverBackend> = Arc::clone(&backend) as Arc<dyn ProverBackend>;
     let jobs = JobSize { parsed_bytes: 1000, partition_bytes: 1000, ..JobSize::default() };
-    let config = EngineConfig { jobs, ..EngineConfig::default() };
+    let config = EngineConfig { synth_threads, jobs, ..EngineConfig::default() };
     let engine = Engine::start(Counted(made), &[Arc::clone(&keys)], dynamic, &ledger, &config).unwrap();
     let plan = engine.plan().clone();
     let partitions = |job: u64| -> Vec<_> {
@@ -158,9 +177,24 @@ fn fast_synthesis_waits_for_slow_transforms_that_never_wait_for_it() {
     assert_within_plan(&plan, &ledger);
     let ntt = times.stage(StageName::Ntt);
     assert_eq!(ntt.items, (JOBS * PARTITIONS) as u64);
+    (backend, ntt.starved)
+}
+
+#[test]
+fn fast_synthesis_waits_for_slow_transforms_that_never_wait_for_it() {
+    let (backend, starved) = run(1, SLOW);
     // At the start, and at the end if the last witness is made but not handed over yet.
-    assert!(ntt.starved <= 2, "the transforms went idle {} times while witnesses could have been made", ntt.starved);
+    assert!(starved <= 2, "the transforms went idle {starved} times while witnesses could have been made");
     let [witnesses, vanilla_proofs] = [0, 1].map(|class| backend.most[class].load(Ordering::SeqCst));
     assert!((AHEAD as u64..=WITNESSES).contains(&witnesses), "{witnesses} witnesses");
     assert!(vanilla_proofs <= VANILLA_PROOFS, "{vanilla_proofs} vanilla proofs");
+}
+
+#[test]
+fn many_fast_synthesis_threads_are_not_let_run_ahead() {
+    let (backend, starved) = run(MANY, SLOW);
+    assert!(starved <= 2, "the transforms went idle {starved} times while witnesses could have been made");
+    // Left to themselves, eight threads would each hold one, besides those in the queue and further down.
+    let witnesses = backend.most_later.load(Ordering::SeqCst);
+    assert!((AHEAD as u64..=AHEAD as u64 + 3).contains(&witnesses), "{witnesses} witnesses");
 }

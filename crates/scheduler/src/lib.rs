@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod admission;
 mod contain;
 mod crew;
 mod handle;
@@ -14,6 +15,7 @@ mod timing;
 mod topology;
 mod worker;
 
+pub use admission::{Admission, Pass};
 pub use crew::{Unheeded, WorkerStatus};
 pub use handle::{JobHandle, job};
 pub use link::{LinkReceiver, LinkSender, PrioritySender, Undelivered, link, link_by_priority, link_with_lane};

@@ -1,6 +1,7 @@
 //! Sums to a verified proof, partitions to the job's proof.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use buffer_accounting::Label;
 use groth16_assembly::{Blinding, RandomnessError, VerifyError, assemble_and_verify};
@@ -8,7 +9,7 @@ use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 use scheduler::{Envelope, JobError, Ticket};
 
 use crate::error::FinalizeError;
-use crate::items::{Finished, JobProof, Place, SumsItem};
+use crate::items::{Finished, JobProof, SumsItem, step};
 
 /// Where blinding scalars come from; called for each proof of a partition, with its index.
 #[derive(Clone)]
@@ -44,17 +45,18 @@ impl Stage for FinalizeStage {
     }
 
     fn run(&mut self, item: SumsItem, out: &mut dyn Outlet<Finished>, _: &StageContext) -> Result<(), Failed<SumsItem, FinalizeError>> {
+        let start = Instant::now();
         let blinding = match (self.0.0)(item.partition.place.index) {
             Ok(blinding) => blinding,
             Err(error) => return Err(Failed::with_input(error, item)),
         };
         let SumsItem { mut partition, sums } = item;
-        let Place { index, keys, collector } = &partition.place;
-        let proof = match assemble_and_verify(keys.verifying_key(), &sums, blinding, &partition.public_inputs) {
+        let (index, collector) = (partition.place.index, Arc::clone(&partition.place.collector));
+        let proof = match assemble_and_verify(partition.place.keys.verifying_key(), &sums, blinding, &partition.public_inputs) {
             Ok(proof) => proof,
             Err(source) => {
                 let hopeless = !matches!(source, VerifyError::Rejected) || partition.rejected >= REPROOFS;
-                let error = FinalizeError::Verify { partition: *index, rejected: partition.rejected + 1, source };
+                let error = FinalizeError::Verify { partition: index, rejected: partition.rejected + 1, source };
                 if hopeless {
                     return Err(error.into());
                 }
@@ -63,11 +65,12 @@ impl Stage for FinalizeStage {
                 return Ok(());
             }
         };
+        partition.place.passed(step::FINALIZE, start);
         let mut collected = collector.lock().unwrap_or_else(PoisonError::into_inner);
         if partition.rejected > 0 {
-            collected.reproved.push(*index);
+            collected.reproved.push(index);
         }
-        collected.proofs.insert(*index, proof).map_err(FinalizeError::from)?;
+        collected.proofs.insert(index, proof).map_err(FinalizeError::from)?;
         if collected.proofs.is_complete() {
             let bytes = collected.proofs.to_bytes().map_err(FinalizeError::from)?;
             let proof = JobProof { partitions: collected.proofs.partitions(), bytes, reproved: std::mem::take(&mut collected.reproved) };

@@ -1,12 +1,13 @@
 //! Compact witness to quotient polynomial.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use pipeline_stage::{Failed, Outlet, Stage, StageContext, StageName};
 use prover_backend::ProverBackend;
 
 use crate::error::QuotientError;
-use crate::items::{QuotientItem, WitnessItem};
+use crate::items::{QuotientItem, WitnessItem, step};
 use crate::quotient::quotient;
 use crate::transform_buffers::TransformBuffers;
 
@@ -26,10 +27,11 @@ impl Stage for NttStage {
 
     fn run(
         &mut self,
-        item: WitnessItem,
+        mut item: WitnessItem,
         out: &mut dyn Outlet<QuotientItem>,
         context: &StageContext,
     ) -> Result<(), Failed<WitnessItem, QuotientError>> {
+        let start = Instant::now();
         let made = item
             .witness
             .view()
@@ -39,6 +41,7 @@ impl Stage for NttStage {
             Ok(h) => h,
             Err(error) => return Err(Failed::with_input(error, item)),
         };
+        item.place.passed(step::NTT, start);
         out.give(QuotientItem { partition: item, h });
         Ok(())
     }

@@ -42,7 +42,7 @@ impl<S: Statement> Stage for ParseStage<S> {
 
     fn run(
         &mut self,
-        JobItem(job): Self::Input,
+        JobItem { job, priority }: Self::Input,
         out: &mut dyn Outlet<Self::Output>,
         context: &StageContext,
     ) -> Result<(), Failed<Self::Input, Self::Error>> {
@@ -61,14 +61,14 @@ impl<S: Statement> Stage for ParseStage<S> {
                 let collector = announced().as_ref().and_then(|c| c.as_ref().ok()).cloned();
                 match collector {
                     Some(collector) => out.give(PartitionItem {
-                        place: Place { index: partition.index, keys: partition.keys, collector },
+                        place: Place { index: partition.index, keys: partition.keys, collector, priority, pass: None },
                         body: partition.body,
                     }),
                     None => missing = true,
                 }
             },
         );
-        outcome.map_err(|failed| failed.map(JobItem, ParseError::Statement))?;
+        outcome.map_err(|failed| failed.map(|job| JobItem { job, priority }, ParseError::Statement))?;
         match collector.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
             Some(Err(error)) => Err(ParseError::Partitions(error).into()),
             Some(Ok(_)) if !missing => Ok(()),

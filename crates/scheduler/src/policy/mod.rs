@@ -54,7 +54,8 @@ mod roster;
 mod snapshot;
 
 pub use admission::{Control, Decision, Hold, admit_all, next_admission};
+pub use buffer_accounting::Priority;
 pub use estimate::Estimate;
-pub use order::{Priority, Rank, first};
+pub use order::{Rank, first};
 pub use roster::{NewJob, Roster};
 pub use snapshot::{BudgetView, JobView, Snapshot};

@@ -2,35 +2,7 @@
 
 use std::cmp::Reverse;
 
-/// How urgent a job is. The smaller value goes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Priority {
-    /// Late is worthless: a proof with a deadline of seconds.
-    Critical,
-    /// A deadline of minutes or hours.
-    High,
-    /// What nobody waits for in particular.
-    #[default]
-    Normal,
-    /// What may wait for everything else.
-    Low,
-}
-
-impl Priority {
-    /// Every priority, the most urgent first.
-    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Normal, Self::Low];
-
-    /// The name in configuration, logs and metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Critical => "critical",
-            Self::High => "high",
-            Self::Normal => "normal",
-            Self::Low => "low",
-        }
-    }
-}
+use buffer_accounting::Priority;
 
 /// Where a partition that is ready for a worker stands among others; the smallest goes first.
 ///

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use buffer_accounting::Priority;
+
 use super::admission::{Control, Decision, Hold, admit_all};
 use super::estimate::Estimate;
-use super::order::Priority;
 use super::snapshot::{BudgetView, JobView, Snapshot};
 
 /// A job as it comes.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::order::Priority;
+use buffer_accounting::Priority;
 
 /// The bytes there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
