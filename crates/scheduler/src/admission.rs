@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn the_more_urgent_goes_in_first() {
-        let admission = Admission::new(vec![1], Control::default());
+        // Without a margin, one is in at a time.
+        let admission = Admission::new(vec![1], Control { margin_percent: 0 });
         let first = admission.enter(Priority::Normal, 0, &Cancel::never()).unwrap();
         let (sender, order) = sync_channel(3);
         let mut threads = Vec::new();
