@@ -160,7 +160,8 @@ mod tests {
         passes[0].passed(1, SECOND);
         drop(passes.remove(0));
         assert_eq!(admission.in_flight(), 1);
-        // Two stages of a second each: two partitions keep both busy.
+        // Two stages of a second each: the first one has work for as long as the way to its end, until its partition has passed.
+        passes[0].passed(0, SECOND);
         passes.push(admission.enter(Priority::Normal, 7, &never).unwrap());
         // One fails on its way.
         drop(passes.remove(0));
